@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# renga_test(name SOURCES … LINK … [RANKS 1 2 3 4] [LABELS …] [TIMEOUT seconds] [NO_PCH])
+#
+# With RANKS the program is started once for each number under mpiexec, as test name.npN with label mpi;
+# without, it runs alone, as test name with label unit.
+set(RENGA_MPI_TEST_ENVIRONMENT
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+  OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)
+
+function(renga_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_PCH" "TIMEOUT" "SOURCES;LINK;RANKS;LABELS")
+  string(REPLACE "." "_" target "test_${name}")
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE renga_settings ${arg_LINK} GTest::gtest)
+  if(NOT arg_NO_PCH)
+    renga_use_pch(${target})
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  if(NOT arg_RANKS)
+    target_link_libraries(${target} PRIVATE GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${target})
+    set_tests_properties(${name} PROPERTIES LABELS "unit;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+      ENVIRONMENT "OMP_NUM_THREADS=1;OPENBLAS_NUM_THREADS=1")
+    return()
+  endif()
+  target_link_libraries(${target} PRIVATE renga_test_main)
+  foreach(ranks IN LISTS arg_RANKS)
+    add_test(NAME ${name}.np${ranks}
+      COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${target}>)
+    set_tests_properties(${name}.np${ranks} PROPERTIES
+      LABELS "mpi;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${ranks}
+      ENVIRONMENT "${RENGA_MPI_TEST_ENVIRONMENT};RENGA_CHECK=1;RENGA_TIMEOUT=60")
+  endforeach()
+endfunction()

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include "renga/tensor/redistribute.hpp"
+#include "renga/tensor/state.hpp"
+
+namespace renga {
+namespace {
+
+void refresh(Memory& memory) {
+  Source& source = *memory.source;
+  const at::Tensor base = whole(source.base);  // settles the base first, it may be a copy itself
+  const std::uint64_t now = state(source.base).memory->epoch;
+  if (source.seen != now) {
+    memory.root.copy_(source.replay(base));
+    source.seen = now;
+    ++memory.epoch;
+  }
+}
+
+// Whether the base was written since; no communication, so that all ranks decide alike and cheaply.
+bool is_stale(const Memory& memory) {
+  const Memory& base = *state(memory.source->base).memory;
+  return memory.source->seen != base.epoch || (base.source && is_stale(base));
+}
+
+}  // namespace
+
+void settle(Memory& memory) {
+  if (memory.pending) {
+    const auto pending = memory.pending;
+    pending->finish();
+  }
+  if (memory.source && is_stale(memory)) {
+    refresh(memory);
+  }
+}
+
+void resolve(const at::Tensor& tensor) {
+  if (!is_dtensor(tensor)) {
+    return;
+  }
+  State& here = state(tensor);
+  settle(*here.memory);
+  if (here.memory->partial != 0) {
+    here.spec->mesh.over(here.memory->partial).all_reduce(here.memory->root);
+    here.memory->partial = 0;
+  }
+}
+
+AxisSet partial_axes(const at::Tensor& tensor) {
+  if (!is_dtensor(tensor)) {
+    return 0;
+  }
+  Memory& memory = *state(tensor).memory;
+  settle(memory);
+  return memory.partial;
+}
+
+const at::Tensor& local_tensor(const at::Tensor& tensor) {
+  if (!is_dtensor(tensor)) {
+    return tensor;
+  }
+  State& here = state(tensor);
+  settle(*here.memory);
+  return here.local;
+}
+
+void written(const at::Tensor& tensor) {
+  if (!is_dtensor(tensor)) {
+    return;
+  }
+  Memory& memory = *state(tensor).memory;
+  ++memory.epoch;
+  if (!memory.source) {
+    return;
+  }
+  Source& source = *memory.source;
+  at::Tensor base = whole(source.base);
+  if (state(source.base).spec->is_split()) {
+    base = base.clone();  // a gathered value is ours already, but may alias the piece of a one-rank group
+  }
+  if (source.write_back) {
+    source.write_back(base, memory.root);
+  } else {
+    source.replay(base).copy_(memory.root);
+  }
+  write_piece(source.base, base);
+  written(source.base);
+  source.seen = state(source.base).memory->epoch;
+}
+
+void replace(const at::Tensor& tensor, const at::Tensor& local, const SpecPtr& spec, AxisSet partial) {
+  State& here = state(tensor);
+  const at::Tensor fresh = wrap(local, spec, {}, partial);
+  const auto gradient = here.memory->gradient;
+  here = state(fresh);
+  here.memory->gradient = gradient;
+  impl(tensor).set_geometry(fresh.sizes(), fresh.strides(), fresh.storage_offset());
+}
+
+}  // namespace renga
