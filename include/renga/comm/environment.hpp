@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "renga/comm/communicator.hpp"
+#include "renga/core/settings.hpp"
+
+namespace renga {
+
+/// This process's part in the job: who it is, how it reaches the others, and the seed they share.
+/// Made by `run`; a program has one.
+class Environment {
+ public:
+  ~Environment();
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+  /// All processes of the job.
+  Communicator world() const;
+
+  /// A new communicator over all processes by name: "auto", "mpi", or one of ChainerMN's "naive",
+  /// "flat", "hierarchical", "two_dimensional", "non_cuda_aware" and "single_node", which mean "auto"
+  /// here (the last only on one host). "self" is a group of this process alone. Collective.
+  /// @throws NotAvailable for names this build or job does not have, InvalidArgument for unknown ones
+  Communicator communicator(const std::string& name) const;
+
+  const Settings& settings() const;
+
+  /// Seeds LibTorch's default generator alike on every rank. Collective; all ranks pass the same seed.
+  /// LibTorch seeds each process differently, so `run` has already agreed on one.
+  void seed(std::uint64_t value) const;
+
+  /// Compute threads of this process: OpenMP, LibTorch and OpenBLAS alike. The default is the number
+  /// of usable cores divided by the processes on this host, at least 1, unless OMP_NUM_THREADS is set.
+  void set_threads(int count) const;
+  int threads() const;
+
+ private:
+  friend int run(int, char**, const std::function<void(Environment&)>&);
+  Environment(Communicator world, Settings settings);
+  Communicator world_;
+  Settings settings_;
+};
+
+/// Starts communication, calls `body`, and ends the job: `return renga::run(argc, argv, [](renga::Environment& e) {…});`
+///
+/// Started by mpiexec or srun (Open MPI, MPICH, PMIx), MPI connects the processes; alone, the process
+/// is a world of one and no communication library is started. Returns 0; 1 when `body` threw, here or on
+/// another rank; 2 on a `UsageError`. An error is printed once, as "[rank 2/8] …", by the lowest rank that has it, and every
+/// process of the job ends with a code that is not 0, within seconds: also those that wait for the rank
+/// that failed.
+int run(int argc, char** argv, const std::function<void(Environment&)>& body);
+
+}  // namespace renga

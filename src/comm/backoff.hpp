@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+namespace renga::detail {
+
+/// What a wait does in its first microseconds.
+enum class FirstWait {
+  Spin,  ///< poll: every rank of this host has a core, so the answer is near
+  Yield  ///< give the core away at once: the rank that is waited for may need it
+};
+
+/// The pauses between the polls of one wait: spin for 5 microseconds, then yield, and once nothing has
+/// happened for 2 milliseconds sleep, so that ranks that wait do not starve ranks that compute.
+class Backoff {
+ public:
+  explicit Backoff(FirstWait first);
+
+  /// Call after a poll that found the wait not over.
+  void pause();
+
+  /// Time since construction or the last pause, without asking the clock again.
+  std::chrono::duration<double> waited() const { return last_pause_end_ - start_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  FirstWait first_;
+  Clock::time_point start_;
+  Clock::time_point idle_since_;
+  Clock::time_point last_pause_end_;
+};
+
+}  // namespace renga::detail
