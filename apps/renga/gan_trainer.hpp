@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <torch/optim/adam.h>
+
+#include "models/dcgan.hpp"
+#include "models/gan_loss.hpp"
+#include "options.hpp"
+#include "renga/mesh/device_mesh.hpp"
+
+namespace renga::app {
+
+struct GanLosses {
+  double discriminator = 0;
+  double generator = 0;
+};
+
+/// A DCGAN and its two optimizers on a mesh. Stock LibTorch throughout: what is distributed is where the
+/// tensors live.
+class GanTrainer {
+ public:
+  /// Collective.
+  GanTrainer(const DeviceMesh& mesh, const models::DcganOptions& sizes, const TrainOptions& options);
+
+  /// One step on a batch of real images [N, C, H, W]: the discriminator on real and made images
+  /// together, then the generator with new noise. Collective.
+  GanLosses step(const torch::Tensor& images);
+
+  /// Images [N, C, H, W], plain, from noise [N, latent], plain; batch norm by its running statistics.
+  torch::Tensor sample(const torch::Tensor& z);
+
+  const models::Generator& generator() const { return *generator_; }
+  const models::Discriminator& discriminator() const { return *discriminator_; }
+
+ private:
+  torch::Tensor noise(std::int64_t count) const;
+  double train_discriminator(const torch::Tensor& images);
+  double train_generator(std::int64_t count);
+
+  DeviceMesh mesh_;
+  models::GanLoss loss_;
+  Noise noise_;
+  torch::TensorOptions form_;
+  std::shared_ptr<models::Generator> generator_;
+  std::shared_ptr<models::Discriminator> discriminator_;
+  std::unique_ptr<torch::optim::Adam> generator_optimizer_;
+  std::unique_ptr<torch::optim::Adam> discriminator_optimizer_;
+};
+
+}  // namespace renga::app

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+#include "options.hpp"
+#include "renga/comm/environment.hpp"
+#include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
+#include "renga/ops/ops.hpp"
+#include "sample.hpp"
+#include "train.hpp"
+
+namespace renga::app {
+namespace {
+
+void run_command(Environment& environment, int argc, char** argv) {
+  TrainOptions train_options;
+  SampleOptions sample_options;
+  CLI::App app("renga: distributed training for LibTorch", "renga");
+  app.set_version_flag("--version", "renga " RENGA_VERSION);
+  app.require_subcommand(1);
+  auto* train = app.add_subcommand("train", "train a model; under mpiexec, on several processes");
+  auto* sample = app.add_subcommand("sample", "make images with a trained generator");
+  add_train_options(*train, train_options);
+  add_sample_options(*sample, sample_options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& answered) {  // --help and --version
+    if (environment.world().rank() == 0) {
+      app.exit(answered);
+    }
+    return;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(text(error.what(), " (see renga --help)"));
+  }
+  if (train->parsed()) {
+    train_dcgan(environment, train_options);
+  } else {
+    sample_run(environment, sample_options);
+  }
+}
+
+}  // namespace
+}  // namespace renga::app
+
+int main(int argc, char** argv) {
+  return renga::run(argc, argv, [argc, argv](renga::Environment& environment) {
+    renga::app::run_command(environment, argc, argv);
+  });
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "models/gan_loss.hpp"
+#include "renga/train/value.hpp"
+
+namespace renga::app {
+
+enum class Noise { Normal, Uniform };
+
+/// What `renga train` was asked for.
+struct TrainOptions {
+  std::string model;
+  std::string data = "synthetic";
+  std::optional<std::int64_t> image_size;
+  std::optional<std::int64_t> channels;
+  std::string out;
+  std::string mesh;
+  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> batch_per_process;
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> epochs;
+  std::uint64_t seed = 0;
+  std::string dtype = "float32";
+  std::optional<int> threads;
+  std::int64_t ch = 512;
+  Noise z = Noise::Normal;
+  models::GanLoss loss = models::GanLoss::Softplus;
+  double learning_rate = 2e-4;
+  std::int64_t sample_every = 500;
+  int workers = 1;
+  bool json = false;
+};
+
+/// What `renga sample` was asked for.
+struct SampleOptions {
+  std::string run;
+  std::optional<std::int64_t> step;
+  std::int64_t count = 64;
+  std::uint64_t seed = 0;
+  std::string out;
+};
+
+void add_train_options(CLI::App& command, TrainOptions& options);
+void add_sample_options(CLI::App& command, SampleOptions& options);
+
+/// For config.json.
+train::Fields config_of(const TrainOptions& options);
+
+}  // namespace renga::app

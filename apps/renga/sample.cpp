@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sample.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <nlohmann/json.hpp>
+#include <torch/torch.h>
+
+#include "models/dcgan.hpp"
+#include "rank_zero.hpp"
+#include "renga/checkpoint/checkpoint.hpp"
+#include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
+#include "renga/train/image.hpp"
+#include "renga/train/run_folder.hpp"
+
+namespace renga::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunConfig {
+  models::DcganOptions sizes;
+  std::string noise;
+  std::string dtype;
+};
+
+RunConfig read_config(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) {
+    throw FileError(text(path, ": cannot be read; is this a run folder?"));
+  }
+  try {
+    const auto json = nlohmann::json::parse(in);
+    if (json.at("model") != "dcgan") {
+      throw FileError(text(path, ": model: expected dcgan, got ", json.at("model").dump()));
+    }
+    const auto& sizes = json.at("generator");
+    return {{sizes.at("ch"), sizes.at("latent"), sizes.at("channels"), sizes.at("bottom_width")},
+            json.at("z"),
+            json.at("dtype")};
+  } catch (const nlohmann::json::exception& error) {
+    throw FileError(text(path, ": not a run's configuration: ", error.what()));
+  }
+}
+
+// The newest folder step-NNNNNNNN that holds a generator.
+std::string newest_step(const std::string& run) {
+  std::string newest;
+  for (const auto& entry : fs::directory_iterator(run)) {
+    const auto name = entry.path().filename().string();
+    if (name.rfind("step-", 0) == 0 && name > newest && fs::exists(entry.path() / "generator.safetensors")) {
+      newest = name;
+    }
+  }
+  if (newest.empty()) {
+    throw FileError(text(run, ": no weights: expected a folder step-NNNNNNNN with generator.safetensors"));
+  }
+  return run + "/" + newest;
+}
+
+void write_samples(const SampleOptions& options) {
+  const auto config = read_config(options.run + "/config.json");
+  const auto folder = options.step ? train::RunFolder::open(options.run).step_folder(*options.step) : newest_step(options.run);
+  models::Generator generator(config.sizes);
+  generator.to(config.dtype == "float64" ? torch::kDouble : torch::kFloat);
+  load(folder + "/generator.safetensors", generator);
+  generator.eval();
+  const torch::NoGradGuard no_grad;
+  const auto random = at::make_generator<at::CPUGeneratorImpl>(options.seed);
+  const std::vector<std::int64_t> sizes{options.count, config.sizes.latent};
+  const auto z = config.noise == "uniform" ? at::rand(sizes, random) * 2 - 1 : at::randn(sizes, random);
+  const auto images = generator.forward(z.to(generator.linear->weight.dtype())).to(torch::kFloat);
+  const auto columns = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(options.count))));
+  const auto out = options.out.empty() ? options.run + "/sample.png" : options.out;
+  train::write_png(out, train::image_grid(images, columns));
+  std::printf("%s\n", out.c_str());
+}
+
+}  // namespace
+
+void sample_run(Environment& environment, const SampleOptions& options) {
+  on_rank_zero(environment.world(), [&options] { write_samples(options); });
+}
+
+}  // namespace renga::app

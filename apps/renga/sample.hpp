@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "options.hpp"
+#include "renga/comm/environment.hpp"
+
+namespace renga::app {
+
+/// `renga sample RUN`: images from a run's saved generator, as one PNG. Done by rank 0. Collective.
+void sample_run(Environment& environment, const SampleOptions& options);
+
+}  // namespace renga::app

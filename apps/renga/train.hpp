@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "options.hpp"
+#include "renga/comm/environment.hpp"
+
+namespace renga::app {
+
+/// `renga train dcgan`. Collective.
+void train_dcgan(Environment& environment, const TrainOptions& options);
+
+}  // namespace renga::app

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "renga/checkpoint/atomic_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
+
+namespace renga {
+namespace {
+
+// Linux moves at most 0x7ffff000 bytes a call; smaller steps also keep a signal's delay short.
+constexpr std::size_t kLargestWrite = std::size_t{1} << 28;
+
+std::string reason(int error_number) { return std::generic_category().message(error_number); }
+
+// Some network and FUSE file systems cannot do it; the data is then as safe as they make it.
+bool is_unsupported(int error_number) {
+  return error_number == EINVAL || error_number == ENOTSUP || error_number == ENOSYS;
+}
+
+int sync(int descriptor) {
+  while (::fsync(descriptor) != 0) {
+    if (errno != EINTR) {
+      return is_unsupported(errno) ? 0 : errno;
+    }
+  }
+  return 0;
+}
+
+// Without this the new name may be lost in a power cut although the bytes are on the disk.
+int sync_folder_of(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return errno == EACCES ? 0 : errno;  // a folder one may write but not read
+  }
+  const int result = sync(descriptor);
+  ::close(descriptor);
+  return result;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(text(path_, ".tmp-", ::getpid())) {
+  do {
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EINTR);
+  if (descriptor_ < 0) {
+    throw FileError(text("write: ", path_, ": cannot create the file: ", reason(errno)));
+  }
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() noexcept {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+    ::unlink(temporary_.c_str());
+    descriptor_ = -1;
+  }
+}
+
+void AtomicFile::fail(const char* what, int error_number) {
+  discard();
+  throw FileError(text("write: ", path_, ": ", what, ": ", reason(error_number)));
+}
+
+void AtomicFile::write(const void* data, std::size_t size) {
+  if (descriptor_ < 0) {
+    throw InvalidArgument(text("write: ", path_, ": the file is already closed"));
+  }
+  const auto* next = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = ::write(descriptor_, next, std::min(size, kLargestWrite));
+    if (written > 0) {
+      next += written;
+      size -= static_cast<std::size_t>(written);
+    } else if (written == 0 || errno != EINTR) {
+      fail("cannot write", written == 0 ? EIO : errno);
+    }
+  }
+}
+
+void AtomicFile::commit() {
+  if (descriptor_ < 0) {
+    throw InvalidArgument(text("write: ", path_, ": the file is already closed"));
+  }
+  if (const int error = sync(descriptor_); error != 0) {
+    fail("cannot bring the data to the disk", error);
+  }
+  // Network file systems may report a full disk only now. The descriptor is gone either way.
+  const int closed = ::close(std::exchange(descriptor_, -1));
+  int error = closed != 0 && errno != EINTR ? errno : 0;
+  if (error == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    error = errno;
+  }
+  if (error != 0) {
+    ::unlink(temporary_.c_str());
+    fail("cannot put the file into place", error);
+  }
+  if (error = sync_folder_of(path_); error != 0) {
+    fail("the file is written, but its folder cannot be brought to the disk", error);
+  }
+}
+
+}  // namespace renga
