@@ -10,7 +10,8 @@ endif()
 # The settings every target of this project is compiled with.
 add_library(renga_settings INTERFACE)
 target_compile_features(renga_settings INTERFACE cxx_std_20)
-target_compile_options(renga_settings INTERFACE ${RENGA_COMPILE_OPTIONS})
+# -fPIC for programs, too: a precompiled header fits only what is compiled with the same options.
+target_compile_options(renga_settings INTERFACE ${RENGA_COMPILE_OPTIONS} -fPIC)
 target_include_directories(renga_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
 if(RENGA_SANITIZER)
   target_compile_options(renga_settings INTERFACE -fsanitize=${RENGA_SANITIZER} -fno-omit-frame-pointer)
@@ -22,10 +23,9 @@ file(WRITE ${PROJECT_BINARY_DIR}/pch.cpp "// The precompiled header is made for 
 add_library(renga_pch OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
 target_link_libraries(renga_pch PRIVATE renga_settings renga_torch)
 target_precompile_headers(renga_pch PRIVATE <torch/torch.h> <torch/library.h> <ATen/ATen.h>)
-set_target_properties(renga_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 function(renga_use_pch target)
-  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_precompile_headers(${target} REUSE_FROM renga_pch)
 endfunction()
 
@@ -33,7 +33,7 @@ function(renga_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NO_PCH" "" "SOURCES;LINK;PRIVATE_LINK")
   add_library(renga_${name} ${arg_SOURCES})
   add_library(renga::${name} ALIAS renga_${name})
-  set_target_properties(renga_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(renga_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(renga_${name} PUBLIC cxx_std_20)
   target_include_directories(renga_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -130,6 +130,16 @@ struct Arguments {
   at::Tensor input, weight, bias, running_mean, running_var;
 };
 
+// Kernels divide by the number of elements; a piece without any has nothing to normalize.
+torch::jit::Stack run_kernel(const Call& call, torch::jit::Stack arguments) {
+  const at::Tensor input = arguments[0].toTensor();
+  if (input.numel() == 0) {
+    const at::Tensor none = at::empty({0}, input.options());
+    return {at::empty_like(input), none, none};
+  }
+  return call.run(std::move(arguments));
+}
+
 // LibTorch's kernel on plain pieces; a group of one, or evaluation, needs no more.
 torch::jit::Stack run_local(const Call& call, const Arguments& a, const SpecPtr& channels) {
   torch::jit::Stack arguments = call.arguments();
@@ -138,7 +148,7 @@ torch::jit::Stack run_local(const Call& call, const Arguments& a, const SpecPtr&
   arguments[2] = channel_piece(a.bias, channels);
   arguments[3] = channel_piece(a.running_mean, channels);
   arguments[4] = channel_piece(a.running_var, channels);
-  return call.run(std::move(arguments));
+  return run_kernel(call, std::move(arguments));
 }
 
 void mark_written(const at::Tensor& running) {
@@ -188,8 +198,9 @@ bool batch_norm(Call& call) {
   update_running(a.running_mean, batch.mean, momentum, plan.channels);
   update_running(a.running_var, batch.variance * (count / (count - 1)), momentum, plan.channels);
   // With statistics given, LibTorch's evaluation kernel is the fused normalization.
-  torch::jit::Stack results = call.run({local, channel_piece(a.weight, plan.channels), channel_piece(a.bias, plan.channels),
-                                        batch.mean, batch.variance, false, momentum, epsilon});
+  torch::jit::Stack results =
+      run_kernel(call, {local, channel_piece(a.weight, plan.channels), channel_piece(a.bias, plan.channels), batch.mean,
+                        batch.variance, false, momentum, epsilon});
   call.give_all(wrap(results[0].toTensor(), plan.image, a.input.strides()), wrap(batch.mean, plan.channels),
                 wrap((batch.variance + epsilon).rsqrt(), plan.channels));
   return true;

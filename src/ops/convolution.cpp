@@ -124,7 +124,8 @@ BackwardPieces run_backward(const Call& call, const at::Tensor& gradient, const 
                             std::int64_t outputs) {
   const auto mask = call[10].toBoolList();
   if (gradient.numel() == 0 || input.numel() == 0 || weight.numel() == 0) {
-    return {at::zeros_like(input), at::zeros_like(weight), at::zeros({outputs}, weight.options())};
+    auto dims = at::IntArrayRef({0, 2, 3, 4}).slice(0, at_index(gradient.dim() - 1)).vec();
+    return {at::zeros_like(input), at::zeros_like(weight), gradient.sum(dims)};
   }
   torch::jit::Stack arguments = call.arguments();
   arguments[0] = gradient;

@@ -24,11 +24,12 @@ namespace detail {
 template <typename Module>
 std::shared_ptr<Module> with_reducer(const DeviceMesh& mesh, std::shared_ptr<Module> module) {
   struct Owner {
+    explicit Owner(std::shared_ptr<Module> owned) : module(std::move(owned)), reducer(module->parameters()) {}
     std::shared_ptr<Module> module;
     GradientReducer reducer;
   };
   require_same_module(mesh, *module);
-  auto owner = std::make_shared<Owner>(Owner{module, GradientReducer(module->parameters())});
+  auto owner = std::make_shared<Owner>(std::move(module));
   return std::shared_ptr<Module>(owner, owner->module.get());
 }
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "renga/checkpoint/atomic_file.hpp"
+
+#include <filesystem>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "renga/core/error.hpp"
+
+#include "tests/checkpoint/file_size_limit.hpp"
+#include "tests/checkpoint/temporary_folder.hpp"
+
+namespace renga {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::string error_of(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const FileError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(AtomicFile, AppearsOnCommitOnly) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder / "a");
+
+  file.write("one ");
+  file.write("two");
+  const bool before = std::filesystem::exists(folder / "a");
+  file.commit();
+
+  EXPECT_FALSE(before);
+  EXPECT_EQ(read_bytes(folder / "a"), "one two");
+  EXPECT_EQ(folder.names(), Names{"a"});
+}
+
+TEST(AtomicFile, ReplacesAnOlderFile) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a", "something longer");
+
+  AtomicFile file(folder / "a");
+  file.write("new");
+  file.commit();
+
+  EXPECT_EQ(read_bytes(folder / "a"), "new");
+}
+
+TEST(AtomicFile, WithoutCommitTheOlderFileStaysAndNothingElse) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a", "old");
+
+  {
+    AtomicFile file(folder / "a");
+    file.write("new");
+  }
+
+  EXPECT_EQ(read_bytes(folder / "a"), "old");
+  EXPECT_EQ(folder.names(), Names{"a"});
+}
+
+TEST(AtomicFile, ALeftoverOfAProcessOfTheSameNumberIsOverwritten) {
+  const TemporaryFolder folder;
+  write_bytes(folder / ("a.tmp-" + std::to_string(::getpid())), "left behind by a crash");
+
+  AtomicFile file(folder / "a");
+  file.write("new");
+  file.commit();
+
+  EXPECT_EQ(read_bytes(folder / "a"), "new");
+  EXPECT_EQ(folder.names(), Names{"a"});
+}
+
+TEST(AtomicFile, AFullDiskIsAnErrorThatLeavesNothing) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a", "old");
+  std::string message;
+
+  {
+    const FileSizeLimit limit(1000);
+    AtomicFile file(folder / "a");
+    file.write(std::string(600, 'x'));
+    message = error_of([&] { file.write(std::string(600, 'x')); });
+    EXPECT_EQ(folder.names(), Names{"a"}) << "removed at once, to free the space";
+    EXPECT_THROW(file.write("more"), InvalidArgument);
+    EXPECT_THROW(file.commit(), InvalidArgument);
+  }
+
+  EXPECT_EQ(message, "write: " + (folder / "a") + ": cannot write: File too large");
+  EXPECT_EQ(read_bytes(folder / "a"), "old");
+  EXPECT_EQ(folder.names(), Names{"a"});
+}
+
+TEST(AtomicFile, ANamelessOrUnwritableFolderIsAnErrorNamingThePath) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "file", "");
+
+  EXPECT_EQ(error_of([&] { AtomicFile file(folder / "none/a"); }),
+            "write: " + (folder / "none/a") + ": cannot create the file: No such file or directory");
+  EXPECT_EQ(error_of([&] { AtomicFile file(folder / "file/a"); }),
+            "write: " + (folder / "file/a") + ": cannot create the file: Not a directory");
+}
+
+TEST(AtomicFile, AFolderInThePlaceOfTheFileIsAnErrorThatLeavesNothing) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "a");
+  AtomicFile file(folder / "a");
+  file.write("x");
+
+  const std::string message = error_of([&] { file.commit(); });
+
+  EXPECT_EQ(message, "write: " + (folder / "a") + ": cannot put the file into place: Is a directory");
+  EXPECT_EQ(folder.names(), Names{"a"});
+}
+
+TEST(AtomicFile, ARelativeNameLiesInTheCurrentFolder) {
+  const TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+
+  AtomicFile file("a");
+  file.write("x");
+  file.commit();
+  std::filesystem::current_path(before);
+
+  EXPECT_EQ(read_bytes(folder / "a"), "x");
+}
+
+}  // namespace
+}  // namespace renga
