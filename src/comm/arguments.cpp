@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "dtype.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
+
+#include "dtype.hpp"
 
 namespace renga::detail {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 constexpr int kMaxTag = 32767;  // the smallest upper bound the MPI standard allows
 
 template <typename Expected, typename Got>
-[[noreturn]] void reject(
-    const char* operation, const std::string& argument, const Expected& expected, const Got& got) {
+[[noreturn]] void reject(const char* operation, const std::string& argument, const Expected& expected, const Got& got) {
   throw InvalidArgument(text(operation, ": ", argument, ": expected ", expected, ", got ", got));
 }
 
@@ -29,9 +29,7 @@ bool overlaps_itself(const at::Tensor& tensor) {
   const auto strides = tensor.strides();
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return strides[a] < strides[b];
-  });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return strides[a] < strides[b]; });
   std::int64_t reach = 0;
   for (const std::size_t dim : order) {
     if (sizes[dim] == 1) {
@@ -45,8 +43,7 @@ bool overlaps_itself(const at::Tensor& tensor) {
   return false;
 }
 
-void check_count(
-    const char* operation, const char* argument, const std::vector<at::Tensor>& tensors, int size) {
+void check_count(const char* operation, const char* argument, const std::vector<at::Tensor>& tensors, int size) {
   if (tensors.size() != static_cast<std::size_t>(size)) {
     reject(operation, argument, text(size, " tensors, one a rank"), tensors.size());
   }
@@ -62,18 +59,16 @@ void check_input(const char* operation, const std::string& argument, const at::T
     reject(operation, argument, "a CPU tensor", tensor.device());
   }
   if (tensor.layout() != at::kStrided || !tensor.has_storage() || tensor.is_quantized()) {
-    reject(
-        operation, argument, "a dense tensor with memory of its own",
-        text("one with layout ", tensor.layout(), " and key ", tensor.key_set()));
+    reject(operation, argument, "a dense tensor with memory of its own",
+           text("one with layout ", tensor.layout(), " and key ", tensor.key_set()));
   }
 }
 
 void check_output(const char* operation, const std::string& argument, const at::Tensor& tensor) {
   check_input(operation, argument, tensor);
   if (overlaps_itself(tensor)) {
-    reject(
-        operation, argument, "a tensor whose elements have memory of their own",
-        text("sizes ", sizes_text(tensor.sizes()), " with strides ", sizes_text(tensor.strides())));
+    reject(operation, argument, "a tensor whose elements have memory of their own",
+           text("sizes ", sizes_text(tensor.sizes()), " with strides ", sizes_text(tensor.strides())));
   }
 }
 
@@ -93,12 +88,10 @@ void check_outputs(const char* operation, const std::vector<at::Tensor>& outputs
   }
 }
 
-void check_same_dtype(
-    const char* operation, const std::string& argument, const at::Tensor& tensor,
-    const at::Tensor& reference) {
+void check_same_dtype(const char* operation, const std::string& argument, const at::Tensor& tensor,
+                      const at::Tensor& reference) {
   if (tensor.scalar_type() != reference.scalar_type()) {
-    reject(
-        operation, argument, dtype_name(reference.scalar_type()), dtype_name(tensor.scalar_type()));
+    reject(operation, argument, dtype_name(reference.scalar_type()), dtype_name(tensor.scalar_type()));
   }
 }
 

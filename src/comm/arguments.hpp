@@ -20,9 +20,8 @@ void check_output(const char* operation, const std::string& argument, const at::
 void check_inputs(const char* operation, const std::vector<at::Tensor>& inputs, int size);
 void check_outputs(const char* operation, const std::vector<at::Tensor>& outputs, int size);
 
-void check_same_dtype(
-    const char* operation, const std::string& argument, const at::Tensor& tensor,
-    const at::Tensor& reference);
+void check_same_dtype(const char* operation, const std::string& argument, const at::Tensor& tensor,
+                      const at::Tensor& reference);
 
 /// Root is a rank of the group.
 void check_root(const char* operation, int root, int size);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backoff.hpp"
 
-#include <sched.h>
-
 #include <thread>
+
+#include <sched.h>
 
 namespace renga::detail {
 namespace {
@@ -18,8 +18,7 @@ constexpr auto kBusyPoll = 3us;
 
 }  // namespace
 
-Backoff::Backoff(FirstWait first)
-    : first_(first), start_(Clock::now()), idle_since_(start_), last_pause_end_(start_) {}
+Backoff::Backoff(FirstWait first) : first_(first), start_(Clock::now()), idle_since_(start_), last_pause_end_(start_) {}
 
 void Backoff::pause() {
   const auto now = Clock::now();

@@ -22,13 +22,9 @@ at::Tensor empty(at::IntArrayRef sizes, at::ScalarType dtype) {
   return at::Tensor(at::detail::empty_cpu(sizes, dtype));
 }
 
-bool is_plain(const at::Tensor& tensor) {
-  return tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
-}
+bool is_plain(const at::Tensor& tensor) { return tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg(); }
 
-at::Tensor packed(const at::Tensor& tensor) {
-  return is_plain(tensor) ? tensor : packed_copy(tensor);
-}
+at::Tensor packed(const at::Tensor& tensor) { return is_plain(tensor) ? tensor : packed_copy(tensor); }
 
 std::vector<at::Tensor> packed(const std::vector<at::Tensor>& tensors) {
   return map(tensors, [](const at::Tensor& tensor) { return packed(tensor); });

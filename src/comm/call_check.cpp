@@ -8,9 +8,10 @@
 
 #include <ATen/EmptyTensor.h>
 
-#include "dtype.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
+
+#include "dtype.hpp"
 
 namespace renga::detail {
 namespace {
@@ -72,9 +73,7 @@ std::string describe_counts(const std::vector<at::Tensor>& tensors) {
 
 at::Tensor gather_rows(Group& group, const Call& call, const at::Tensor& row) {
   at::Tensor table(at::detail::empty_cpu({group.size, row.numel()}, row.scalar_type()));
-  complete(group, call, launch(group, call, [&] {
-             return group.backend->all_gather(table.unbind(0), row);
-           }));
+  complete(group, call, launch(group, call, [&] { return group.backend->all_gather(table.unbind(0), row); }));
   return table;
 }
 
@@ -89,17 +88,14 @@ void compare_calls(Group& group, const Call& call, const std::string& detail) {
   const Record& first = records.front();
   for (std::size_t rank = 1; rank < records.size(); ++rank) {
     if (!agree(first, records[rank])) {
-      throw Mismatch(text(
-          first.name.data(), " #", first.number, ": ",
-          what_rank_calls(first, 0, records[rank].number), ", ",
-          what_rank_calls(records[rank], static_cast<int>(rank), first.number)));
+      throw Mismatch(text(first.name.data(), " #", first.number, ": ", what_rank_calls(first, 0, records[rank].number),
+                          ", ", what_rank_calls(records[rank], static_cast<int>(rank), first.number)));
     }
   }
 }
 
-void compare_sizes(
-    Group& group, const Call& call, const std::vector<at::Tensor>& outputs,
-    const std::vector<at::Tensor>& inputs) {
+void compare_sizes(Group& group, const Call& call, const std::vector<at::Tensor>& outputs,
+                   const std::vector<at::Tensor>& inputs) {
   const auto size = static_cast<std::int64_t>(group.size);
   at::Tensor row(at::detail::empty_cpu({2 * size}, at::kLong));
   auto* const own = row.data_ptr<std::int64_t>();
@@ -114,9 +110,8 @@ void compare_sizes(
       const std::int64_t sent = all[from * 2 * size + to];
       const std::int64_t expected = all[to * 2 * size + size + from];
       if (sent != expected) {
-        throw Mismatch(text(
-            call.text(), ": rank ", from, " sends ", sent, " elements to rank ", to, ", rank ", to,
-            " expects ", expected));
+        throw Mismatch(text(call.text(), ": rank ", from, " sends ", sent, " elements to rank ", to, ", rank ", to,
+                            " expects ", expected));
       }
     }
   }

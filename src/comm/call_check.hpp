@@ -26,9 +26,8 @@ void compare_calls(Group& group, const Call& call, const std::string& detail);
 
 /// With `Settings::check`: compares what each rank will send to each other with what that one expects.
 /// @throws Mismatch on every rank
-void compare_sizes(
-    Group& group, const Call& call, const std::vector<at::Tensor>& outputs,
-    const std::vector<at::Tensor>& inputs);
+void compare_sizes(Group& group, const Call& call, const std::vector<at::Tensor>& outputs,
+                   const std::vector<at::Tensor>& inputs);
 
 /// The same fixed-size bytes of every rank, one row a rank.
 at::Tensor gather_rows(Group& group, const Call& call, const at::Tensor& row);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives whose sizes every rank knows.
+#include "renga/comm/communicator.hpp"
+#include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
+
 #include "arguments.hpp"
 #include "buffers.hpp"
 #include "call_check.hpp"
@@ -7,9 +11,6 @@
 #include "group.hpp"
 #include "plain_tensors.hpp"
 #include "reduction.hpp"
-#include "renga/comm/communicator.hpp"
-#include "renga/core/error.hpp"
-#include "renga/core/text.hpp"
 
 namespace renga {
 namespace {
@@ -17,13 +18,11 @@ namespace {
 using detail::Call;
 using detail::Group;
 
-void check_elements(
-    const char* operation, const char* output, const at::Tensor& to, const at::Tensor& from) {
+void check_elements(const char* operation, const char* output, const at::Tensor& to, const at::Tensor& from) {
   detail::check_same_dtype(operation, output, to, from);
   if (to.numel() != from.numel()) {
-    throw InvalidArgument(text(
-        operation, ": ", output, ": expected ", from.numel(), " elements as in this rank's input, got ",
-        to.numel(), " in ", sizes_text(to.sizes())));
+    throw InvalidArgument(text(operation, ": ", output, ": expected ", from.numel(),
+                               " elements as in this rank's input, got ", to.numel(), " in ", sizes_text(to.sizes())));
   }
 }
 
@@ -38,15 +37,11 @@ at::Tensor apart(const at::Tensor& input, const std::vector<at::Tensor>& outputs
 }
 
 // A group of one: the elements in logical order, whatever the shape.
-void copy_elements(const at::Tensor& to, const at::Tensor& from) {
-  detail::put(to, from.reshape(to.sizes()));
-}
+void copy_elements(const at::Tensor& to, const at::Tensor& from) { detail::put(to, from.reshape(to.sizes())); }
 
 }  // namespace
 
-void Communicator::all_reduce(const at::Tensor& tensor, ReduceOp op) const {
-  all_reduce_async(tensor, op).wait();
-}
+void Communicator::all_reduce(const at::Tensor& tensor, ReduceOp op) const { all_reduce_async(tensor, op).wait(); }
 
 Request Communicator::all_reduce_async(const at::Tensor& tensor, ReduceOp op) const {
   const detail::PlainTensors guard;
@@ -56,19 +51,16 @@ Request Communicator::all_reduce_async(const at::Tensor& tensor, ReduceOp op) co
     return {};
   }
   Backend& backend = *group_->backend;
-  const auto reduction =
-      detail::plan_reduction("all_reduce", backend, tensor.scalar_type(), op);
-  const Call call = detail::begin_collective(*group_, "all_reduce", [&] {
-    return text(detail::describe(tensor), ' ', reduce_op_name(op));
-  });
+  const auto reduction = detail::plan_reduction("all_reduce", backend, tensor.scalar_type(), op);
+  const Call call = detail::begin_collective(*group_, "all_reduce",
+                                             [&] { return text(detail::describe(tensor), ' ', reduce_op_name(op)); });
   const at::Tensor buffer = detail::to_wire(tensor, reduction);
   return Request(detail::start(
       group_, call, [&] { return backend.all_reduce(buffer, reduction.op); },
       [=] { detail::from_wire(tensor, buffer, reduction); }));
 }
 
-at::Tensor Communicator::reduce_scatter(
-    const std::vector<at::Tensor>& inputs, ReduceOp op) const {
+at::Tensor Communicator::reduce_scatter(const std::vector<at::Tensor>& inputs, ReduceOp op) const {
   const detail::PlainTensors guard;
   detail::check_inputs("reduce_scatter", inputs, group_->size);
   const at::ScalarType dtype = inputs.front().scalar_type();
@@ -78,41 +70,36 @@ at::Tensor Communicator::reduce_scatter(
   }
   Backend& backend = *group_->backend;
   const auto reduction = detail::plan_reduction("reduce_scatter", backend, dtype, op);
-  const Call call = detail::begin_collective(*group_, "reduce_scatter", [&] {
-    return text(detail::describe(inputs), ' ', reduce_op_name(op));
-  });
+  const Call call = detail::begin_collective(*group_, "reduce_scatter",
+                                             [&] { return text(detail::describe(inputs), ' ', reduce_op_name(op)); });
   std::vector<at::Tensor> sent;
   for (const at::Tensor& input : inputs) {
     sent.push_back(detail::to_wire(input, reduction));
   }
   const auto sizes = inputs[static_cast<std::size_t>(group_->rank)].sizes();
   const at::Tensor arrived = detail::empty(sizes, reduction.wire);
-  detail::complete(*group_, call, detail::launch(*group_, call, [&] {
-                     return backend.reduce_scatter(arrived, sent, reduction.op);
-                   }));
+  detail::complete(*group_, call,
+                   detail::launch(*group_, call, [&] { return backend.reduce_scatter(arrived, sent, reduction.op); }));
   at::Tensor output = reduction.wire == dtype ? arrived : detail::empty(sizes, dtype);
   detail::from_wire(output, arrived, reduction);
   return output;
 }
 
-void Communicator::all_gather_into(
-    const std::vector<at::Tensor>& outputs, const at::Tensor& input) const {
+void Communicator::all_gather_into(const std::vector<at::Tensor>& outputs, const at::Tensor& input) const {
   all_gather_into_async(outputs, input).wait();
 }
 
-Request Communicator::all_gather_into_async(
-    const std::vector<at::Tensor>& outputs, const at::Tensor& input) const {
+Request Communicator::all_gather_into_async(const std::vector<at::Tensor>& outputs, const at::Tensor& input) const {
   const detail::PlainTensors guard;
   detail::check_input("all_gather_into", "input", input);
   detail::check_outputs("all_gather_into", outputs, group_->size);
-  check_elements(
-      "all_gather_into", "outputs[rank]", outputs[static_cast<std::size_t>(group_->rank)], input);
+  check_elements("all_gather_into", "outputs[rank]", outputs[static_cast<std::size_t>(group_->rank)], input);
   if (group_->size == 1) {
     copy_elements(outputs.front(), input);
     return {};
   }
-  const Call call = detail::begin_collective(
-      *group_, "all_gather_into", [&] { return detail::describe_counts(outputs); });
+  const Call call =
+      detail::begin_collective(*group_, "all_gather_into", [&] { return detail::describe_counts(outputs); });
   const std::vector<at::Tensor> arrived = detail::landing(outputs);
   const at::Tensor sent = apart(detail::packed(input), arrived, group_->rank);
   return Request(detail::start(
@@ -120,13 +107,13 @@ Request Communicator::all_gather_into_async(
       [=] { detail::put(outputs, arrived); }));
 }
 
-void Communicator::all_to_all_into(
-    const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) const {
+void Communicator::all_to_all_into(const std::vector<at::Tensor>& outputs,
+                                   const std::vector<at::Tensor>& inputs) const {
   all_to_all_into_async(outputs, inputs).wait();
 }
 
-Request Communicator::all_to_all_into_async(
-    const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) const {
+Request Communicator::all_to_all_into_async(const std::vector<at::Tensor>& outputs,
+                                            const std::vector<at::Tensor>& inputs) const {
   const detail::PlainTensors guard;
   detail::check_inputs("all_to_all_into", inputs, group_->size);
   detail::check_outputs("all_to_all_into", outputs, group_->size);
@@ -136,9 +123,8 @@ Request Communicator::all_to_all_into_async(
     copy_elements(outputs.front(), inputs.front());
     return {};
   }
-  const Call call = detail::begin_collective(*group_, "all_to_all_into", [&] {
-    return std::string(detail::dtype_name(inputs.front().scalar_type()));
-  });
+  const Call call = detail::begin_collective(
+      *group_, "all_to_all_into", [&] { return std::string(detail::dtype_name(inputs.front().scalar_type())); });
   if (group_->settings.check) {
     detail::compare_sizes(*group_, call, outputs, inputs);
   }
@@ -152,9 +138,7 @@ Request Communicator::all_to_all_into_async(
       [=] { detail::put(outputs, arrived); }));
 }
 
-void Communicator::broadcast(const at::Tensor& tensor, int root) const {
-  broadcast_async(tensor, root).wait();
-}
+void Communicator::broadcast(const at::Tensor& tensor, int root) const { broadcast_async(tensor, root).wait(); }
 
 Request Communicator::broadcast_async(const at::Tensor& tensor, int root) const {
   const detail::PlainTensors guard;
@@ -168,18 +152,15 @@ Request Communicator::broadcast_async(const at::Tensor& tensor, int root) const 
   if (group_->size == 1) {
     return {};
   }
-  const Call call = detail::begin_collective(*group_, "broadcast", [&] {
-    return text(detail::describe(tensor), " root ", root);
-  });
+  const Call call =
+      detail::begin_collective(*group_, "broadcast", [&] { return text(detail::describe(tensor), " root ", root); });
   if (group_->rank == root) {
     return Request(detail::start(
-        group_, call,
-        [&] { return group_->backend->broadcast(detail::packed(tensor), root); }, [] {}));
+        group_, call, [&] { return group_->backend->broadcast(detail::packed(tensor), root); }, [] {}));
   }
   const at::Tensor buffer = detail::landing(tensor);
   return Request(detail::start(
-      group_, call, [&] { return group_->backend->broadcast(buffer, root); },
-      [=] { detail::put(tensor, buffer); }));
+      group_, call, [&] { return group_->backend->broadcast(buffer, root); }, [=] { detail::put(tensor, buffer); }));
 }
 
 void Communicator::barrier() const {
@@ -187,10 +168,8 @@ void Communicator::barrier() const {
     return;
   }
   const detail::PlainTensors guard;
-  const Call call =
-      detail::begin_collective(*group_, "barrier", [] { return std::string(); });
-  detail::complete(
-      *group_, call, detail::launch(*group_, call, [&] { return group_->backend->barrier(); }));
+  const Call call = detail::begin_collective(*group_, "barrier", [] { return std::string(); });
+  detail::complete(*group_, call, detail::launch(*group_, call, [&] { return group_->backend->barrier(); }));
 }
 
 }  // namespace renga

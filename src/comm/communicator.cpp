@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
+
 #include "buffers.hpp"
 #include "call_check.hpp"
 #include "group.hpp"
 #include "plain_tensors.hpp"
-#include "renga/core/error.hpp"
-#include "renga/core/text.hpp"
 #include "self_backend.hpp"
 #include "texts.hpp"
 
@@ -20,30 +21,26 @@ using detail::Group;
 
 // More ranks than cores: one that polls keeps the one it waits for from running.
 detail::FirstWait first_wait(const detail::Position& position) {
-  return position.intra_size > position.host_cores ? detail::FirstWait::Yield
-                                                   : detail::FirstWait::Spin;
+  return position.intra_size > position.host_cores ? detail::FirstWait::Yield : detail::FirstWait::Spin;
 }
 
 // Without the check itself: whether the ranks agree on `check` is not known yet.
 void exchange_places(Group& group, const detail::Place& own) {
   const detail::Call call{"communicator", ++group.collectives, -1};
   const std::string mode = group.settings.check ? "RENGA_CHECK=1" : "RENGA_CHECK=0";
-  const std::vector<std::string> lines =
-      detail::gather_texts(group, call, mode + '\n' + detail::place_text(own));
+  const std::vector<std::string> lines = detail::gather_texts(group, call, mode + '\n' + detail::place_text(own));
   const auto mode_of = [](const std::string& line) { return line.substr(0, line.find('\n')); };
   for (std::size_t rank = 0; rank < lines.size(); ++rank) {
     if (mode_of(lines[rank]) != mode_of(lines.front())) {
-      throw Mismatch(text(
-          "communicator: RENGA_CHECK: rank 0 has ", mode_of(lines.front()), ", rank ", rank, " has ",
-          mode_of(lines[rank])));
+      throw Mismatch(text("communicator: RENGA_CHECK: rank 0 has ", mode_of(lines.front()), ", rank ", rank, " has ",
+                          mode_of(lines[rank])));
     }
     group.places.push_back(detail::parse_place(lines[rank].substr(lines[rank].find('\n') + 1)));
   }
 }
 
 // The ranks that call with this rank's color, in the order of their new ranks.
-std::vector<std::size_t> members_of_color(
-    Group& group, const detail::Call& call, int color, int key) {
+std::vector<std::size_t> members_of_color(Group& group, const detail::Call& call, int color, int key) {
   const auto own = static_cast<std::size_t>(group.rank);
   if (group.size == 1) {
     return {own};
@@ -62,9 +59,8 @@ std::vector<std::size_t> members_of_color(
       members.push_back(rank);
     }
   }
-  std::stable_sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
-    return rows[2 * a + 1] < rows[2 * b + 1];
-  });
+  std::stable_sort(members.begin(), members.end(),
+                   [&](std::size_t a, std::size_t b) { return rows[2 * a + 1] < rows[2 * b + 1]; });
   return members;
 }
 
@@ -72,8 +68,7 @@ std::vector<std::size_t> members_of_color(
 
 Communicator::Communicator(std::shared_ptr<detail::Group> group) : group_(std::move(group)) {}
 
-Communicator::Communicator(
-    std::shared_ptr<Backend> backend, Settings settings, std::optional<std::string> host)
+Communicator::Communicator(std::shared_ptr<Backend> backend, Settings settings, std::optional<std::string> host)
     : group_(std::make_shared<Group>()) {
   if (!backend) {
     throw InvalidArgument("communicator: backend: expected one, got none");
@@ -114,8 +109,7 @@ const Settings& Communicator::settings() const { return group_->settings; }
 
 Communicator Communicator::split(int color, int key) const {
   const detail::PlainTensors guard;
-  const detail::Call call =
-      detail::begin_collective(*group_, "split", [] { return std::string(); });
+  const detail::Call call = detail::begin_collective(*group_, "split", [] { return std::string(); });
   // This wait is bounded, the split of an MPI communicator is not: after it every rank is known here.
   const std::vector<std::size_t> members = members_of_color(*group_, call, color, key);
   auto child = std::make_shared<Group>();

@@ -25,14 +25,12 @@ Launcher discover(const std::function<std::optional<std::string>(const char*)>& 
   }
   // A batch script's own processes see SLURM_NTASKS too; only a step of several tasks is a job.
   if (variable("SLURM_STEP_ID") && above_one(variable("SLURM_STEP_NUM_TASKS"))) {
-    throw NotAvailable(text(
-        "start: srun started ", *variable("SLURM_STEP_NUM_TASKS"),
-        " tasks without PMI, so they cannot find each other; ", kAdvice));
+    throw NotAvailable(text("start: srun started ", *variable("SLURM_STEP_NUM_TASKS"),
+                            " tasks without PMI, so they cannot find each other; ", kAdvice));
   }
   if (above_one(variable("WORLD_SIZE"))) {
-    throw NotAvailable(text(
-        "start: WORLD_SIZE: expected 1 or unset, got ", *variable("WORLD_SIZE"),
-        ": this build has no env:// start; ", kAdvice));
+    throw NotAvailable(text("start: WORLD_SIZE: expected 1 or unset, got ", *variable("WORLD_SIZE"),
+                            ": this build has no env:// start; ", kAdvice));
   }
   return Launcher::None;
 }

@@ -7,14 +7,15 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include "renga/core/error.hpp"
+#include "renga/core/log.hpp"
+#include "renga/core/text.hpp"
+
 #include "buffers.hpp"
 #include "discovery.hpp"
 #include "hosts.hpp"
 #include "job.hpp"
 #include "process.hpp"
-#include "renga/core/error.hpp"
-#include "renga/core/log.hpp"
-#include "renga/core/text.hpp"
 
 namespace renga {
 namespace {
@@ -41,18 +42,15 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
   if (is_one_of(name, {"mpi", "shm", "gloo", "nccl", "pure_nccl", "dummy"})) {
     throw NotAvailable(text("communicator: ", name, ": not available in this build or job"));
   }
-  throw InvalidArgument(text(
-      "communicator: name: expected auto, mpi, self or a name that ChainerMN has, got \"", name,
-      '"'));
+  throw InvalidArgument(
+      text("communicator: name: expected auto, mpi, self or a name that ChainerMN has, got \"", name, '"'));
 }
 
 }  // namespace
 
 Environment::Environment(Communicator world, Settings settings)
     : world_(std::move(world)), settings_(std::move(settings)) {
-  log::configure(
-      settings_.log,
-      world_.size() == 1 ? "" : text("[rank ", world_.rank(), '/', world_.size(), "] "));
+  log::configure(settings_.log, world_.size() == 1 ? "" : text("[rank ", world_.rank(), '/', world_.size(), "] "));
   if (!detail::environment_variable("OMP_NUM_THREADS")) {
     set_threads(default_threads(world_));
   }
@@ -67,16 +65,15 @@ Communicator Environment::communicator(const std::string& name) const {
   if (name == "self") {
     return world_.split(-1, 0);
   }
-  const bool automatic = is_one_of(
-      name, {"auto", "naive", "flat", "hierarchical", "two_dimensional", "non_cuda_aware"});
+  const bool automatic =
+      is_one_of(name, {"auto", "naive", "flat", "hierarchical", "two_dimensional", "non_cuda_aware"});
   const bool here = name == "single_node" || name == world_.backend_name();
   if (!automatic && !here) {
     reject_name(name);
   }
   if (name == "single_node" && world_.inter_size() != 1) {
-    throw InvalidArgument(text(
-        "communicator: single_node: expected ranks on one host, got ", world_.inter_size(),
-        " hosts"));
+    throw InvalidArgument(
+        text("communicator: single_node: expected ranks on one host, got ", world_.inter_size(), " hosts"));
   }
   return world_.split(0, world_.rank());
 }

@@ -4,22 +4,22 @@
 
 #include <algorithm>
 
+#include "renga/comm/communicator.hpp"
+#include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
+
 #include "arguments.hpp"
 #include "buffers.hpp"
 #include "call_check.hpp"
 #include "dtype.hpp"
 #include "plain_tensors.hpp"
-#include "renga/comm/communicator.hpp"
-#include "renga/core/error.hpp"
-#include "renga/core/text.hpp"
 
 namespace renga {
 namespace detail {
 
 at::Tensor shape_row(const char* operation, const at::Tensor& tensor) {
   if (tensor.dim() > kShapeRow - 2) {
-    throw InvalidArgument(text(
-        operation, ": tensor: expected at most ", kShapeRow - 2, " dims, got ", tensor.dim()));
+    throw InvalidArgument(text(operation, ": tensor: expected at most ", kShapeRow - 2, " dims, got ", tensor.dim()));
   }
   at::Tensor row = empty({kShapeRow}, at::kLong);
   auto* const numbers = row.data_ptr<std::int64_t>();
@@ -32,20 +32,16 @@ at::Tensor shape_row(const char* operation, const at::Tensor& tensor) {
 
 at::Tensor tensor_of_row(const at::Tensor& row) {
   const auto* const numbers = row.data_ptr<std::int64_t>();
-  return empty(
-      at::IntArrayRef(numbers + 2, static_cast<std::size_t>(numbers[1])),
-      static_cast<at::ScalarType>(numbers[0]));
+  return empty(at::IntArrayRef(numbers + 2, static_cast<std::size_t>(numbers[1])),
+               static_cast<at::ScalarType>(numbers[0]));
 }
 
 void require_same_dtype(const Call& call, const std::vector<at::Tensor>& rows) {
-  const auto dtype = [](const at::Tensor& row) {
-    return static_cast<at::ScalarType>(row.data_ptr<std::int64_t>()[0]);
-  };
+  const auto dtype = [](const at::Tensor& row) { return static_cast<at::ScalarType>(row.data_ptr<std::int64_t>()[0]); };
   for (std::size_t rank = 1; rank < rows.size(); ++rank) {
     if (dtype(rows[rank]) != dtype(rows.front())) {
-      throw Mismatch(text(
-          call.text(), ": rank 0 has ", dtype_name(dtype(rows.front())), ", rank ", rank, " has ",
-          dtype_name(dtype(rows[rank]))));
+      throw Mismatch(text(call.text(), ": rank 0 has ", dtype_name(dtype(rows.front())), ", rank ", rank, " has ",
+                          dtype_name(dtype(rows[rank]))));
     }
   }
 }
@@ -57,8 +53,7 @@ namespace {
 using detail::Call;
 using detail::Group;
 
-void run(
-    Group& group, const Call& call, const std::function<std::unique_ptr<Work>()>& operation) {
+void run(Group& group, const Call& call, const std::function<std::unique_ptr<Work>()>& operation) {
   detail::complete(group, call, detail::launch(group, call, operation));
 }
 
@@ -78,8 +73,7 @@ std::vector<at::Tensor> tensors_of_rows(const std::vector<at::Tensor>& rows) {
   return tensors;
 }
 
-std::vector<at::Tensor> gather_shapes(
-    Group& group, const Call& call, const at::Tensor& tensor) {
+std::vector<at::Tensor> gather_shapes(Group& group, const Call& call, const at::Tensor& tensor) {
   const at::Tensor own = detail::shape_row(call.name, tensor);
   std::vector<at::Tensor> rows = empty_rows(group.size);
   run(group, call, [&] { return group.backend->all_gather(rows, own); });
@@ -95,12 +89,10 @@ std::vector<at::Tensor> Communicator::all_gather(const at::Tensor& tensor) const
   if (group_->size == 1) {
     return {detail::packed_copy(tensor)};
   }
-  const Call call = detail::begin_collective(*group_, "all_gather", [&] {
-    return std::string(detail::dtype_name(tensor.scalar_type()));
-  });
+  const Call call = detail::begin_collective(*group_, "all_gather",
+                                             [&] { return std::string(detail::dtype_name(tensor.scalar_type())); });
   const auto outputs = tensors_of_rows(gather_shapes(*group_, call, tensor));
-  run(*group_, call,
-      [&] { return group_->backend->all_gather(outputs, detail::packed(tensor)); });
+  run(*group_, call, [&] { return group_->backend->all_gather(outputs, detail::packed(tensor)); });
   return outputs;
 }
 
@@ -110,9 +102,8 @@ std::vector<at::Tensor> Communicator::all_to_all(const std::vector<at::Tensor>& 
   if (group_->size == 1) {
     return {detail::packed_copy(inputs.front())};
   }
-  const Call call = detail::begin_collective(*group_, "all_to_all", [&] {
-    return std::string(detail::dtype_name(inputs.front().scalar_type()));
-  });
+  const Call call = detail::begin_collective(
+      *group_, "all_to_all", [&] { return std::string(detail::dtype_name(inputs.front().scalar_type())); });
   std::vector<at::Tensor> sent_rows;
   for (const at::Tensor& input : inputs) {
     sent_rows.push_back(detail::shape_row(call.name, input));
@@ -121,8 +112,7 @@ std::vector<at::Tensor> Communicator::all_to_all(const std::vector<at::Tensor>& 
   run(*group_, call, [&] { return group_->backend->all_to_all(rows, sent_rows); });
   detail::require_same_dtype(call, rows);
   const auto outputs = tensors_of_rows(rows);
-  run(*group_, call,
-      [&] { return group_->backend->all_to_all(outputs, detail::packed(inputs)); });
+  run(*group_, call, [&] { return group_->backend->all_to_all(outputs, detail::packed(inputs)); });
   return outputs;
 }
 
@@ -133,15 +123,12 @@ std::vector<at::Tensor> Communicator::gather(const at::Tensor& tensor, int root)
   if (group_->size == 1) {
     return {detail::packed_copy(tensor)};
   }
-  const Call call = detail::begin_collective(*group_, "gather", [&] {
-    return text(detail::dtype_name(tensor.scalar_type()), " root ", root);
-  });
+  const Call call = detail::begin_collective(
+      *group_, "gather", [&] { return text(detail::dtype_name(tensor.scalar_type()), " root ", root); });
   // All ranks learn the shapes, so that a wrong dtype is an error on all of them.
   const std::vector<at::Tensor> rows = gather_shapes(*group_, call, tensor);
-  const auto outputs =
-      group_->rank == root ? tensors_of_rows(rows) : std::vector<at::Tensor>();
-  run(*group_, call,
-      [&] { return group_->backend->gather(outputs, detail::packed(tensor), root); });
+  const auto outputs = group_->rank == root ? tensors_of_rows(rows) : std::vector<at::Tensor>();
+  run(*group_, call, [&] { return group_->backend->gather(outputs, detail::packed(tensor), root); });
   return outputs;
 }
 
@@ -160,8 +147,7 @@ at::Tensor Communicator::scatter(const std::vector<at::Tensor>& inputs, int root
   if (group_->size == 1) {
     return detail::packed_copy(inputs.front());
   }
-  const Call call =
-      detail::begin_collective(*group_, "scatter", [&] { return text("root ", root); });
+  const Call call = detail::begin_collective(*group_, "scatter", [&] { return text("root ", root); });
   const at::Tensor row = detail::empty({detail::kShapeRow}, at::kLong);
   run(*group_, call, [&] { return group_->backend->scatter(row, sent_rows, root); });
   at::Tensor output = detail::tensor_of_row(row);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group.hpp"
 
-#include "call_check.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
+
+#include "call_check.hpp"
 
 namespace renga::detail {
 namespace {
@@ -16,12 +17,11 @@ namespace {
 
 // Names no rank: all that wait for the same absent one say the same, and it is printed once.
 [[noreturn]] void time_out(Group& group, const Call& call) {
-  const std::string who = call.peer < 0 ? renga::text("all ", group.size, " ranks")
-                                        : renga::text("rank ", call.peer, " of ", group.size);
-  const std::string reason = renga::text(
-      call.text(), ": expected ", who, " within ", group.settings.timeout.count(),
-      " s, got no completion; a rank is late, has ended, or is in another operation"
-      " (RENGA_TIMEOUT sets the limit)");
+  const std::string who =
+      call.peer < 0 ? renga::text("all ", group.size, " ranks") : renga::text("rank ", call.peer, " of ", group.size);
+  const std::string reason = renga::text(call.text(), ": expected ", who, " within ", group.settings.timeout.count(),
+                                         " s, got no completion; a rank is late, has ended, or is in another operation"
+                                         " (RENGA_TIMEOUT sets the limit)");
   break_group(group, reason);
   throw Timeout(reason);
 }
@@ -35,8 +35,8 @@ std::string Call::text() const {
 
 void require_usable(const Group& group, const char* operation) {
   if (!group.broken.empty()) {
-    throw CommunicationError(renga::text(
-        operation, ": communicator: expected a working one, got one that broke in ", group.broken));
+    throw CommunicationError(
+        renga::text(operation, ": communicator: expected a working one, got one that broke in ", group.broken));
   }
 }
 
@@ -46,8 +46,7 @@ void break_group(Group& group, const std::string& reason) {
   }
 }
 
-Call begin_collective(
-    Group& group, const char* name, const std::function<std::string()>& describe) {
+Call begin_collective(Group& group, const char* name, const std::function<std::string()>& describe) {
   require_usable(group, name);
   const Call call{name, ++group.collectives, -1};
   if (group.settings.check) {
@@ -56,8 +55,7 @@ Call begin_collective(
   return call;
 }
 
-std::unique_ptr<Work> launch(
-    Group& group, const Call& call, const std::function<std::unique_ptr<Work>()>& begin) {
+std::unique_ptr<Work> launch(Group& group, const Call& call, const std::function<std::unique_ptr<Work>()>& begin) {
   try {
     return begin();
   } catch (const CommunicationError& error) {
@@ -65,11 +63,9 @@ std::unique_ptr<Work> launch(
   }
 }
 
-std::shared_ptr<Pending> start(
-    const std::shared_ptr<Group>& group, const Call& call,
-    const std::function<std::unique_ptr<Work>()>& begin, std::function<void()> finish) {
-  return std::make_shared<Pending>(
-      Pending{group, call, launch(*group, call, begin), std::move(finish), false});
+std::shared_ptr<Pending> start(const std::shared_ptr<Group>& group, const Call& call,
+                               const std::function<std::unique_ptr<Work>()>& begin, std::function<void()> finish) {
+  return std::make_shared<Pending>(Pending{group, call, launch(*group, call, begin), std::move(finish), false});
 }
 
 bool poll(Group& group, const Call& call, Work& work) {

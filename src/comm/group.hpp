@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "backoff.hpp"
-#include "hosts.hpp"
 #include "renga/comm/backend.hpp"
 #include "renga/comm/communicator.hpp"
 #include "renga/core/settings.hpp"
+
+#include "backoff.hpp"
+#include "hosts.hpp"
 
 namespace renga::detail {
 
@@ -55,20 +56,17 @@ void break_group(Group& group, const std::string& reason);
 /// Numbers a collective. With `Settings::check`, compares `describe()` (dtype, shape, root, …) with
 /// the other ranks'.
 /// @throws Mismatch on every rank
-Call begin_collective(
-    Group& group, const char* name, const std::function<std::string()>& describe);
+Call begin_collective(Group& group, const char* name, const std::function<std::string()>& describe);
 
 /// Runs `begin`, which starts the operation in the backend; a failure breaks the group.
-std::unique_ptr<Work> launch(
-    Group& group, const Call& call, const std::function<std::unique_ptr<Work>()>& begin);
+std::unique_ptr<Work> launch(Group& group, const Call& call, const std::function<std::unique_ptr<Work>()>& begin);
 
 /// Whether `work` is done; a failure breaks the group.
 bool poll(Group& group, const Call& call, Work& work);
 
 /// Starts an operation whose result `finish` puts in place.
-std::shared_ptr<Pending> start(
-    const std::shared_ptr<Group>& group, const Call& call,
-    const std::function<std::unique_ptr<Work>()>& begin, std::function<void()> finish);
+std::shared_ptr<Pending> start(const std::shared_ptr<Group>& group, const Call& call,
+                               const std::function<std::unique_ptr<Work>()>& begin, std::function<void()> finish);
 
 /// Waits until `work` is done, for at most `Settings::timeout`; a failure breaks the group.
 void complete(Group& group, const Call& call, std::unique_ptr<Work> work);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hosts.hpp"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <set>
 #include <thread>
+
+#include <sched.h>
+#include <unistd.h>
 
 #include "renga/core/text.hpp"
 
@@ -18,8 +18,8 @@ namespace {
 // cpu_set_t ends at 1024 cores; larger machines need a set of their own size.
 std::vector<int> usable_cores() {
   for (int limit = 1024; limit <= (1 << 18); limit *= 4) {
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
-        CPU_ALLOC(limit), [](cpu_set_t* held) { CPU_FREE(held); });
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(limit),
+                                                               [](cpu_set_t* held) { CPU_FREE(held); });
     const std::size_t bytes = CPU_ALLOC_SIZE(limit);
     if (sched_getaffinity(0, bytes, set.get()) != 0) {
       continue;

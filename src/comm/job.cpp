@@ -8,9 +8,10 @@
 #include <mutex>
 #include <thread>
 
+#include "renga/core/text.hpp"
+
 #include "discovery.hpp"
 #include "mpi/mpi_start.hpp"
-#include "renga/core/text.hpp"
 #include "self_backend.hpp"
 
 namespace renga::detail {
@@ -55,9 +56,8 @@ std::string missing_text(const Verdicts& verdicts, Seconds patience) {
       missing.push_back(static_cast<std::int64_t>(rank));
     }
   }
-  return text(
-      "run: expected every rank to end within ", patience.count(), " s of the first, got none from ranks ",
-      sizes_text(missing), " (RENGA_TIMEOUT sets the limit)");
+  return text("run: expected every rank to end within ", patience.count(), " s of the first, got none from ranks ",
+              sizes_text(missing), " (RENGA_TIMEOUT sets the limit)");
 }
 
 // Some rank cannot be heard: it may wait in a collective for this one.
@@ -87,8 +87,7 @@ int end_job(Job& job, const Outcome& own, Seconds patience) {
   const int rank = job.verdicts->rank();
   const int size = job.verdicts->size();
   flush();
-  const Verdicts verdicts =
-      exchange_verdicts(*job.verdicts, own, own.failed() ? kNotice : patience);
+  const Verdicts verdicts = exchange_verdicts(*job.verdicts, own, own.failed() ? kNotice : patience);
   if (own.failed() && speaks(verdicts, rank)) {
     print_error(own.message, rank, size);
   }
@@ -106,8 +105,7 @@ int end_job(Job& job, const Outcome& own, Seconds patience) {
 }
 
 void print_error(const std::string& message, int rank, int size) {
-  const std::string line =
-      size == 1 ? message + '\n' : text("[rank ", rank, '/', size, "] ", message, '\n');
+  const std::string line = size == 1 ? message + '\n' : text("[rank ", rank, '/', size, "] ", message, '\n');
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
 }

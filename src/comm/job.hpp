@@ -5,8 +5,9 @@
 #include <functional>
 #include <memory>
 
-#include "outcome.hpp"
 #include "renga/comm/backend.hpp"
+
+#include "outcome.hpp"
 
 namespace renga::detail {
 

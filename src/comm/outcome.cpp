@@ -6,9 +6,10 @@
 
 #include <c10/util/Exception.h>
 
+#include "renga/core/error.hpp"
+
 #include "backoff.hpp"
 #include "buffers.hpp"
-#include "renga/core/error.hpp"
 
 namespace renga::detail {
 namespace {
@@ -16,9 +17,7 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 
-std::string or_unnamed(const char* message) {
-  return *message == '\0' ? "an error without a message" : message;
-}
+std::string or_unnamed(const char* message) { return *message == '\0' ? "an error without a message" : message; }
 
 // The messages of one rank's end, to and from every other rank.
 struct Exchange {
@@ -32,8 +31,7 @@ Exchange begin(Backend& backend, const Outcome& own) {
   for (int peer = 0; peer < backend.size(); ++peer) {
     at::Tensor sent = empty({2}, at::kLong);
     sent.data_ptr<std::int64_t>()[0] = own.exit_code;
-    sent.data_ptr<std::int64_t>()[1] =
-        static_cast<std::int64_t>(std::hash<std::string>{}(own.message));
+    sent.data_ptr<std::int64_t>()[1] = static_cast<std::int64_t>(std::hash<std::string>{}(own.message));
     const bool self = peer == backend.rank();
     exchange.received.push_back(self ? sent : empty({2}, at::kLong));
     exchange.arriving.push_back(self ? nullptr : backend.receive(exchange.received.back(), peer, 0));
@@ -70,8 +68,7 @@ Outcome attempt(const std::function<void()>& body) {
   }
 }
 
-Verdicts exchange_verdicts(
-    Backend& backend, const Outcome& own, std::chrono::duration<double> limit) {
+Verdicts exchange_verdicts(Backend& backend, const Outcome& own, std::chrono::duration<double> limit) {
   Verdicts verdicts(static_cast<std::size_t>(backend.size()));
   const auto own_hash = std::hash<std::string>{}(own.message);
   verdicts[static_cast<std::size_t>(backend.rank())] = Verdict{own.exit_code, own_hash};
@@ -87,8 +84,7 @@ Verdicts exchange_verdicts(
     for (std::size_t rank = 0; rank < verdicts.size(); ++rank) {
       if (!exchange.arriving[rank]) {
         const auto* const record = exchange.received[rank].data_ptr<std::int64_t>();
-        verdicts[rank] =
-            Verdict{static_cast<int>(record[0]), static_cast<std::uint64_t>(record[1])};
+        verdicts[rank] = Verdict{static_cast<int>(record[0]), static_cast<std::uint64_t>(record[1])};
       }
     }
   } catch (const std::exception&) {
@@ -102,15 +98,13 @@ bool all_known(const Verdicts& verdicts) {
 }
 
 bool any_failed(const Verdicts& verdicts) {
-  return std::any_of(
-      verdicts.begin(), verdicts.end(), [](const auto& v) { return v && v->exit_code != 0; });
+  return std::any_of(verdicts.begin(), verdicts.end(), [](const auto& v) { return v && v->exit_code != 0; });
 }
 
 bool speaks(const Verdicts& verdicts, int rank) {
   const auto own = static_cast<std::size_t>(rank);
   const auto same = [&](const std::optional<Verdict>& other) {
-    return other && other->exit_code == verdicts[own]->exit_code &&
-        other->message_hash == verdicts[own]->message_hash;
+    return other && other->exit_code == verdicts[own]->exit_code && other->message_hash == verdicts[own]->message_hash;
   };
   return std::none_of(verdicts.begin(), verdicts.begin() + rank, same);
 }

@@ -32,8 +32,7 @@ using Verdicts = std::vector<std::optional<Verdict>>;
 
 /// Tells every rank how this one ended and hears of the others', for at most `limit`.
 /// Does not throw: a rank that cannot be reached is one that has not ended.
-Verdicts exchange_verdicts(
-    Backend& backend, const Outcome& own, std::chrono::duration<double> limit);
+Verdicts exchange_verdicts(Backend& backend, const Outcome& own, std::chrono::duration<double> limit);
 
 bool all_known(const Verdicts& verdicts);
 bool any_failed(const Verdicts& verdicts);

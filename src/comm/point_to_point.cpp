@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "renga/comm/communicator.hpp"
+
 #include "arguments.hpp"
 #include "buffers.hpp"
 #include "group.hpp"
 #include "plain_tensors.hpp"
-#include "renga/comm/communicator.hpp"
 
 namespace renga {
 
-void Communicator::send(const at::Tensor& tensor, int peer, int tag) const {
-  send_async(tensor, peer, tag).wait();
-}
+void Communicator::send(const at::Tensor& tensor, int peer, int tag) const { send_async(tensor, peer, tag).wait(); }
 
 Request Communicator::send_async(const at::Tensor& tensor, int peer, int tag) const {
   const detail::PlainTensors guard;
@@ -18,8 +17,7 @@ Request Communicator::send_async(const at::Tensor& tensor, int peer, int tag) co
   detail::require_usable(*group_, "send");
   const detail::Call call{"send", ++group_->messages, peer};
   return Request(detail::start(
-      group_, call, [&] { return group_->backend->send(detail::packed(tensor), peer, tag); },
-      [] {}));
+      group_, call, [&] { return group_->backend->send(detail::packed(tensor), peer, tag); }, [] {}));
 }
 
 void Communicator::receive(const at::Tensor& tensor, int peer, int tag) const {
@@ -34,8 +32,7 @@ Request Communicator::receive_async(const at::Tensor& tensor, int peer, int tag)
   const detail::Call call{"receive", ++group_->messages, peer};
   const at::Tensor buffer = detail::landing(tensor);
   return Request(detail::start(
-      group_, call, [&] { return group_->backend->receive(buffer, peer, tag); },
-      [=] { detail::put(tensor, buffer); }));
+      group_, call, [&] { return group_->backend->receive(buffer, peer, tag); }, [=] { detail::put(tensor, buffer); }));
 }
 
 }  // namespace renga

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process.hpp"
 
+#include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <malloc.h>
-
-#include <ATen/Parallel.h>
 
 namespace renga::detail {
 

@@ -3,18 +3,17 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "buffers.hpp"
-#include "dtype.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
+
+#include "buffers.hpp"
+#include "dtype.hpp"
 
 namespace renga::detail {
 namespace {
 
 // "any" and "all" of bytes that are 0 or 1.
-ReduceOp logical(ReduceOp op) {
-  return op == ReduceOp::Sum || op == ReduceOp::Max ? ReduceOp::Max : ReduceOp::Min;
-}
+ReduceOp logical(ReduceOp op) { return op == ReduceOp::Sum || op == ReduceOp::Max ? ReduceOp::Max : ReduceOp::Min; }
 
 // The next dtype that can hold every value of this one without loss.
 at::ScalarType wider(at::ScalarType dtype) {
@@ -38,18 +37,15 @@ void check_reducible(const char* operation, at::ScalarType dtype, ReduceOp op) {
   const bool ordered = !complex;
   const bool divisible = complex || c10::isFloatingType(dtype);
   if (op == ReduceOp::Avg && !divisible) {
-    throw InvalidArgument(text(
-        operation, ": op: expected sum, min, max or prod for ", dtype_name(dtype), ", got avg"));
+    throw InvalidArgument(text(operation, ": op: expected sum, min, max or prod for ", dtype_name(dtype), ", got avg"));
   }
   if ((op == ReduceOp::Min || op == ReduceOp::Max) && !ordered) {
-    throw InvalidArgument(text(
-        operation, ": op: expected sum, avg or prod for ", dtype_name(dtype), ", got ",
-        reduce_op_name(op)));
+    throw InvalidArgument(
+        text(operation, ": op: expected sum, avg or prod for ", dtype_name(dtype), ", got ", reduce_op_name(op)));
   }
 }
 
-Reduction plan_reduction(
-    const char* operation, const Backend& backend, at::ScalarType dtype, ReduceOp op) {
+Reduction plan_reduction(const char* operation, const Backend& backend, at::ScalarType dtype, ReduceOp op) {
   if (dtype == at::kBool) {
     return {at::kByte, logical(op), 1};
   }
@@ -61,9 +57,8 @@ Reduction plan_reduction(
       return {wire, ReduceOp::Sum, backend.size()};
     }
   }
-  throw NotAvailable(text(
-      operation, ": backend ", backend.name(), " cannot reduce ", dtype_name(dtype), " with ",
-      reduce_op_name(op)));
+  throw NotAvailable(text(operation, ": backend ", backend.name(), " cannot reduce ", dtype_name(dtype), " with ",
+                          reduce_op_name(op)));
 }
 
 at::Tensor to_wire(const at::Tensor& tensor, const Reduction& reduction) {

@@ -18,8 +18,7 @@ struct Reduction {
 void check_reducible(const char* operation, at::ScalarType dtype, ReduceOp op);
 
 /// @throws NotAvailable if the backend has no way to do it
-Reduction plan_reduction(
-    const char* operation, const Backend& backend, at::ScalarType dtype, ReduceOp op);
+Reduction plan_reduction(const char* operation, const Backend& backend, at::ScalarType dtype, ReduceOp op);
 
 /// `tensor` contiguous and in the dtype of the wire; itself if it is so already.
 at::Tensor to_wire(const at::Tensor& tensor, const Reduction& reduction);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "renga/comm/communicator.hpp"
+
 #include "group.hpp"
 #include "plain_tensors.hpp"
-#include "renga/comm/communicator.hpp"
 
 namespace renga {
 namespace {

@@ -23,16 +23,13 @@ std::unique_ptr<Work> copied(const at::Tensor& output, const at::Tensor& input) 
 
 }  // namespace
 
-std::shared_ptr<Backend> SelfBackend::split(int, int) {
-  return std::make_shared<SelfBackend>(job_);
-}
+std::shared_ptr<Backend> SelfBackend::split(int, int) { return std::make_shared<SelfBackend>(job_); }
 
 bool SelfBackend::reduces(at::ScalarType, ReduceOp) const { return true; }
 
 std::unique_ptr<Work> SelfBackend::all_reduce(at::Tensor, ReduceOp) { return finished(); }
 
-std::unique_ptr<Work> SelfBackend::reduce_scatter(
-    at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp) {
+std::unique_ptr<Work> SelfBackend::reduce_scatter(at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp) {
   return copied(output, inputs.at(0));
 }
 
@@ -40,8 +37,7 @@ std::unique_ptr<Work> SelfBackend::all_gather(std::vector<at::Tensor> outputs, a
   return copied(outputs.at(0), input);
 }
 
-std::unique_ptr<Work> SelfBackend::all_to_all(
-    std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs) {
+std::unique_ptr<Work> SelfBackend::all_to_all(std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs) {
   return copied(outputs.at(0), inputs.at(0));
 }
 
@@ -51,8 +47,7 @@ std::unique_ptr<Work> SelfBackend::gather(std::vector<at::Tensor> outputs, at::T
   return copied(outputs.at(0), input);
 }
 
-std::unique_ptr<Work> SelfBackend::scatter(
-    at::Tensor output, std::vector<at::Tensor> inputs, int) {
+std::unique_ptr<Work> SelfBackend::scatter(at::Tensor output, std::vector<at::Tensor> inputs, int) {
   return copied(output, inputs.at(0));
 }
 

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <functional>
 
+#include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
+
 #include "arguments.hpp"
 #include "buffers.hpp"
 #include "call_check.hpp"
 #include "plain_tensors.hpp"
-#include "renga/core/error.hpp"
-#include "renga/core/text.hpp"
 
 namespace renga {
 namespace detail {
@@ -77,8 +78,7 @@ std::vector<std::string> Communicator::all_gather_text(const std::string& value)
   if (group_->size == 1) {
     return {value};
   }
-  const detail::Call call =
-      detail::begin_collective(*group_, "all_gather_text", [] { return std::string(); });
+  const detail::Call call = detail::begin_collective(*group_, "all_gather_text", [] { return std::string(); });
   return detail::gather_texts(*group_, call, value);
 }
 
@@ -89,18 +89,14 @@ std::string Communicator::broadcast_text(const std::string& value, int root) con
     return value;
   }
   Backend& backend = *group_->backend;
-  const detail::Call call =
-      detail::begin_collective(*group_, "broadcast_text", [&] { return text("root ", root); });
+  const detail::Call call = detail::begin_collective(*group_, "broadcast_text", [&] { return text("root ", root); });
   const auto broadcast = [&](const at::Tensor& buffer) {
-    detail::complete(*group_, call, detail::launch(*group_, call, [&] {
-                       return backend.broadcast(buffer, root);
-                     }));
+    detail::complete(*group_, call, detail::launch(*group_, call, [&] { return backend.broadcast(buffer, root); }));
   };
   const at::Tensor length = detail::number(static_cast<std::int64_t>(value.size()));
   broadcast(length);
-  const at::Tensor bytes = group_->rank == root
-      ? detail::bytes_of(value)
-      : detail::empty({*length.data_ptr<std::int64_t>()}, at::kByte);
+  const at::Tensor bytes =
+      group_->rank == root ? detail::bytes_of(value) : detail::empty({*length.data_ptr<std::int64_t>()}, at::kByte);
   broadcast(bytes);
   return detail::text_of(bytes);
 }
@@ -110,17 +106,15 @@ void Communicator::require_same(const std::string& what, const std::string& valu
   if (group_->size == 1) {
     return;
   }
-  const detail::Call call =
-      detail::begin_collective(*group_, "require_same", [&] { return what; });
+  const detail::Call call = detail::begin_collective(*group_, "require_same", [&] { return what; });
   if (detail::all_hashes_equal(*group_, call, value)) {
     return;
   }
   const std::vector<std::string> all = detail::gather_texts(*group_, call, value);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] != all.front()) {
-      throw Mismatch(text(
-          what, ": rank 0 has ", detail::quote(all.front()), ", rank ", rank, " has ",
-          detail::quote(all[rank])));
+      throw Mismatch(
+          text(what, ": rank 0 has ", detail::quote(all.front()), ", rank ", rank, " has ", detail::quote(all[rank])));
     }
   }
 }

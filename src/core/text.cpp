@@ -17,8 +17,7 @@ std::vector<std::string> split_text(const std::string& whole, char separator) {
     return parts;
   }
   std::size_t begin = 0;
-  for (std::size_t end = whole.find(separator); end != std::string::npos;
-       end = whole.find(separator, begin)) {
+  for (std::size_t end = whole.find(separator); end != std::string::npos; end = whole.find(separator, begin)) {
     parts.push_back(whole.substr(begin, end - begin));
     begin = end + 1;
   }

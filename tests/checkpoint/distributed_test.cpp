@@ -140,7 +140,7 @@ TEST(Checkpoint, AStockModuleBornDistributedComesBack) {
   }
 }
 
-TEST(Checkpoint, ALoadedZeroIsNoLongerTakenForZero) {
+TEST(Checkpoint, ASumIsAddedRightAfterLoading) {
   const SharedFolder folder(test::world());
   const DeviceMesh mesh = line();
   save_tensors(folder / "m", {{"x", torch::ones({4})}}, test::world());

@@ -36,11 +36,10 @@ class Conformance : public ::testing::TestWithParam<Opener> {
 };
 
 /// Instantiates a suite of this family.
-#define RENGA_CONFORMANCE(suite)                                               \
-  class suite : public Conformance {};                                         \
-  INSTANTIATE_TEST_SUITE_P(                                                    \
-      Backend, suite, ::testing::ValuesIn(openers()),                          \
-      [](const auto& parameter) { return parameter.param.name; })
+#define RENGA_CONFORMANCE(suite)                                           \
+  class suite : public Conformance {};                                     \
+  INSTANTIATE_TEST_SUITE_P(Backend, suite, ::testing::ValuesIn(openers()), \
+                           [](const auto& parameter) { return parameter.param.name; })
 
 /// Every dtype that is communicated.
 const std::vector<at::ScalarType>& all_dtypes();

@@ -34,9 +34,8 @@ class Check : public Conformance {
   bool last_ = false;
 };
 
-INSTANTIATE_TEST_SUITE_P(Backend, Check, ::testing::ValuesIn(openers()), [](const auto& parameter) {
-  return parameter.param.name;
-});
+INSTANTIATE_TEST_SUITE_P(Backend, Check, ::testing::ValuesIn(openers()),
+                         [](const auto& parameter) { return parameter.param.name; });
 
 TEST_P(Check, NamesAnotherOperation) {
   const at::Tensor tensor = at::zeros({3, 4});
@@ -49,44 +48,36 @@ TEST_P(Check, NamesAnotherOperation) {
     }
   });
 
-  EXPECT_EQ(
-      message, "all_reduce #2: rank 0 calls all_reduce float32 [3, 4] sum, " + other() +
-          " calls broadcast float32 [3, 4] root 1");
+  EXPECT_EQ(message, "all_reduce #2: rank 0 calls all_reduce float32 [3, 4] sum, " + other() +
+                         " calls broadcast float32 [3, 4] root 1");
 }
 
 TEST_P(Check, NamesAnotherShape) {
-  const std::string message =
-      mismatch([&] { ranks().all_reduce(last_ ? at::zeros({4}) : at::zeros({2, 2})); });
+  const std::string message = mismatch([&] { ranks().all_reduce(last_ ? at::zeros({4}) : at::zeros({2, 2})); });
 
-  EXPECT_EQ(
-      message, "all_reduce #2: rank 0 calls all_reduce float32 [2, 2] sum, " + other() +
-          " calls all_reduce float32 [4] sum");
+  EXPECT_EQ(message, "all_reduce #2: rank 0 calls all_reduce float32 [2, 2] sum, " + other() +
+                         " calls all_reduce float32 [4] sum");
 }
 
 TEST_P(Check, NamesAnotherDtype) {
-  const std::string message =
-      mismatch([&] { ranks().broadcast(at::zeros({2}, last_ ? at::kLong : at::kDouble), 0); });
+  const std::string message = mismatch([&] { ranks().broadcast(at::zeros({2}, last_ ? at::kLong : at::kDouble), 0); });
 
-  EXPECT_EQ(
-      message, "broadcast #2: rank 0 calls broadcast float64 [2] root 0, " + other() +
-          " calls broadcast int64 [2] root 0");
+  EXPECT_EQ(message, "broadcast #2: rank 0 calls broadcast float64 [2] root 0, " + other() +
+                         " calls broadcast int64 [2] root 0");
 }
 
 TEST_P(Check, NamesAnotherRoot) {
   const std::string message = mismatch([&] { ranks().gather(at::zeros({2}), last_ ? 1 : 0); });
 
-  EXPECT_EQ(
-      message, "gather #2: rank 0 calls gather float32 root 0, " + other() +
-          " calls gather float32 root 1");
+  EXPECT_EQ(message, "gather #2: rank 0 calls gather float32 root 0, " + other() + " calls gather float32 root 1");
 }
 
 TEST_P(Check, NamesAnotherReduceOp) {
-  const std::string message = mismatch(
-      [&] { ranks().all_reduce(at::zeros({2}), last_ ? ReduceOp::Max : ReduceOp::Sum); });
+  const std::string message =
+      mismatch([&] { ranks().all_reduce(at::zeros({2}), last_ ? ReduceOp::Max : ReduceOp::Sum); });
 
-  EXPECT_EQ(
-      message, "all_reduce #2: rank 0 calls all_reduce float32 [2] sum, " + other() +
-          " calls all_reduce float32 [2] max");
+  EXPECT_EQ(message,
+            "all_reduce #2: rank 0 calls all_reduce float32 [2] sum, " + other() + " calls all_reduce float32 [2] max");
 }
 
 TEST_P(Check, ARankThatSkipsOneIsFound) {
@@ -97,9 +88,7 @@ TEST_P(Check, ARankThatSkipsOneIsFound) {
     ranks().all_reduce(at::zeros({2}));
   });
 
-  EXPECT_EQ(
-      message, "barrier #2: rank 0 calls barrier, " + other() +
-          " calls all_reduce float32 [2] sum");
+  EXPECT_EQ(message, "barrier #2: rank 0 calls barrier, " + other() + " calls all_reduce float32 [2] sum");
 }
 
 TEST_P(Check, CoversAsynchronousCalls) {
@@ -121,9 +110,7 @@ TEST_P(Check, CoversSizesOfAllToAllInto) {
 
   const std::string message = mismatch([&] { ranks().all_to_all_into(outputs, inputs); });
 
-  EXPECT_EQ(
-      message, "all_to_all_into #2: rank 0 sends 2 elements to " + other() + ", " + other() +
-          " expects 3");
+  EXPECT_EQ(message, "all_to_all_into #2: rank 0 sends 2 elements to " + other() + ", " + other() + " expects 3");
 }
 
 TEST_P(Check, CoversLongListsOfShapes) {
@@ -141,21 +128,16 @@ TEST_P(Check, DtypesOfGatheredTensorsAreComparedEvenWithoutIt) {
   const at::Tensor tensor = at::zeros({2}, last_ ? at::kLong : at::kFloat);
   const std::vector<at::Tensor> tensors(static_cast<std::size_t>(ranks().size()), tensor);
 
-  EXPECT_EQ(
-      mismatch([&] { unchecked.all_gather(tensor); }),
-      "all_gather #2: rank 0 has float32, " + other() + " has int64");
-  EXPECT_EQ(
-      mismatch([&] { unchecked.all_to_all(tensors); }),
-      "all_to_all #3: rank 0 has float32, " + other() + " has int64");
-  EXPECT_EQ(
-      mismatch([&] { unchecked.gather(tensor, 0); }),
-      "gather #4: rank 0 has float32, " + other() + " has int64");
+  EXPECT_EQ(mismatch([&] { unchecked.all_gather(tensor); }),
+            "all_gather #2: rank 0 has float32, " + other() + " has int64");
+  EXPECT_EQ(mismatch([&] { unchecked.all_to_all(tensors); }),
+            "all_to_all #3: rank 0 has float32, " + other() + " has int64");
+  EXPECT_EQ(mismatch([&] { unchecked.gather(tensor, 0); }), "gather #4: rank 0 has float32, " + other() + " has int64");
 }
 
 TEST_P(Check, RequireSameNamesBothValues) {
-  EXPECT_EQ(
-      mismatch([&] { ranks().require_same("seed", last_ ? "8" : "7"); }),
-      "seed: rank 0 has \"7\", " + other() + " has \"8\"");
+  EXPECT_EQ(mismatch([&] { ranks().require_same("seed", last_ ? "8" : "7"); }),
+            "seed: rank 0 has \"7\", " + other() + " has \"8\"");
   ranks().require_same("seed", "7");
 }
 
@@ -163,9 +145,8 @@ TEST_P(Check, RanksMustAgreeOnTheCheckItself) {
   Settings settings;
   settings.check = last_;
 
-  EXPECT_EQ(
-      mismatch([&] { GetParam().open(settings, std::nullopt); }),
-      "communicator: RENGA_CHECK: rank 0 has RENGA_CHECK=0, " + other() + " has RENGA_CHECK=1");
+  EXPECT_EQ(mismatch([&] { GetParam().open(settings, std::nullopt); }),
+            "communicator: RENGA_CHECK: rank 0 has RENGA_CHECK=0, " + other() + " has RENGA_CHECK=1");
 }
 
 }  // namespace

@@ -7,9 +7,7 @@ namespace {
 RENGA_CONFORMANCE(Exchange);
 
 // What rank `from` sends to rank `to`: sizes differ for every pair, and some are empty.
-at::Tensor parcel(int from, int to, at::ScalarType dtype) {
-  return numbers({(from + 2 * to) % 3, 3}, dtype, from, to);
-}
+at::Tensor parcel(int from, int to, at::ScalarType dtype) { return numbers({(from + 2 * to) % 3, 3}, dtype, from, to); }
 
 std::vector<at::Tensor> parcels_from(int from, const Communicator& ranks, at::ScalarType dtype) {
   std::vector<at::Tensor> all;
@@ -34,15 +32,12 @@ TEST_P(Exchange, AllGatherBringsShapesAndValues) {
 TEST_P(Exchange, AllGatherTakesRanksOfAnyDim) {
   const Communicator ranks = open();
   // A scalar from rank 0, a vector from rank 1, a matrix from rank 2, ...
-  const auto sizes = [](int rank) {
-    return std::vector<std::int64_t>(static_cast<std::size_t>(rank), 2);
-  };
+  const auto sizes = [](int rank) { return std::vector<std::int64_t>(static_cast<std::size_t>(rank), 2); };
 
   const auto got = ranks.all_gather(numbers(sizes(ranks.rank()), at::kInt, ranks.rank()));
 
   for (int from = 0; from < ranks.size(); ++from) {
-    EXPECT_TRUE(
-        same(got[static_cast<std::size_t>(from)], numbers(sizes(from), at::kInt, from)));
+    EXPECT_TRUE(same(got[static_cast<std::size_t>(from)], numbers(sizes(from), at::kInt, from)));
   }
 }
 
@@ -69,9 +64,7 @@ TEST_P(Exchange, AllGatherIntoFillsAnyLayout) {
     ranks.all_gather_into(outputs, layout.arrange(input));
 
     for (int from = 0; from < ranks.size(); ++from) {
-      EXPECT_TRUE(same(
-          outputs[static_cast<std::size_t>(from)],
-          numbers({2, 3, from, 5}, at::kComplexDouble, from)));
+      EXPECT_TRUE(same(outputs[static_cast<std::size_t>(from)], numbers({2, 3, from, 5}, at::kComplexDouble, from)));
     }
   }
 }
@@ -102,9 +95,7 @@ TEST_P(Exchange, AllToAllBringsShapesAndValues) {
 
 TEST_P(Exchange, AllToAllIntoFillsAnyLayout) {
   const Communicator ranks = open();
-  const auto piece = [](int from, int to) {
-    return numbers({2, 2, from + to, 3}, at::kHalf, from, to);
-  };
+  const auto piece = [](int from, int to) { return numbers({2, 2, from + to, 3}, at::kHalf, from, to); };
   for (const Layout& layout : layouts()) {
     SCOPED_TRACE(layout.name);
     std::vector<at::Tensor> inputs;

@@ -20,8 +20,7 @@ TEST_P(Groups, SplitMakesUnevenGroups) {
 
   EXPECT_EQ(group.size(), alone ? 1 : ranks.size() - 1);
   EXPECT_EQ(group.rank(), alone ? 0 : ranks.rank() - 1);
-  EXPECT_EQ(
-      sum_of_ranks(group, ranks.rank()), alone ? 0 : ranks.size() * (ranks.size() - 1) / 2);
+  EXPECT_EQ(sum_of_ranks(group, ranks.rank()), alone ? 0 : ranks.size() * (ranks.size() - 1) / 2);
 }
 
 TEST_P(Groups, KeysOrderTheRanksAndTiesKeepTheirs) {
@@ -84,8 +83,7 @@ TEST_P(Groups, HostsAreNumberedByTheirLowestRank) {
 
 TEST_P(Groups, PartsKnowTheHostsOfTheirOwnRanks) {
   const Communicator probe = open();
-  const Communicator ranks =
-      GetParam().open(Settings(), "host" + std::to_string(probe.rank() % 2));
+  const Communicator ranks = GetParam().open(Settings(), "host" + std::to_string(probe.rank() % 2));
 
   const Communicator reversed = ranks.split(0, -ranks.rank());
   const Communicator host = ranks.split(ranks.inter_rank(), ranks.rank());

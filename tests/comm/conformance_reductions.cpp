@@ -6,8 +6,7 @@ namespace {
 
 RENGA_CONFORMANCE(Reductions);
 
-constexpr ReduceOp kOps[] = {
-    ReduceOp::Sum, ReduceOp::Avg, ReduceOp::Min, ReduceOp::Max, ReduceOp::Prod};
+constexpr ReduceOp kOps[] = {ReduceOp::Sum, ReduceOp::Avg, ReduceOp::Min, ReduceOp::Max, ReduceOp::Prod};
 
 bool defined(at::ScalarType dtype, ReduceOp op) {
   if (op == ReduceOp::Avg) {
@@ -16,8 +15,7 @@ bool defined(at::ScalarType dtype, ReduceOp op) {
   return !c10::isComplexType(dtype) || op == ReduceOp::Sum || op == ReduceOp::Prod;
 }
 
-std::vector<at::Tensor> pieces(
-    const Communicator& ranks, at::IntArrayRef sizes, at::ScalarType dtype, int salt = 0) {
+std::vector<at::Tensor> pieces(const Communicator& ranks, at::IntArrayRef sizes, at::ScalarType dtype, int salt = 0) {
   std::vector<at::Tensor> all;
   for (int rank = 0; rank < ranks.size(); ++rank) {
     all.push_back(numbers(sizes, dtype, rank, salt));
@@ -25,9 +23,7 @@ std::vector<at::Tensor> pieces(
   return all;
 }
 
-std::string label(at::ScalarType dtype, ReduceOp op) {
-  return text(c10::toString(dtype), ' ', reduce_op_name(op));
-}
+std::string label(at::ScalarType dtype, ReduceOp op) { return text(c10::toString(dtype), ' ', reduce_op_name(op)); }
 
 TEST_P(Reductions, AllReduceWorksForEveryDtypeAndOperator) {
   const Communicator ranks = open();
@@ -110,8 +106,7 @@ TEST_P(Reductions, AllReduceOfEmptyAndZeroDimTensors) {
 
 TEST_P(Reductions, AllReduceLeavesTheSameBitsOnEveryRank) {
   const Communicator ranks = open();
-  at::Generator generator = at::detail::createCPUGenerator(
-      static_cast<std::uint64_t>(ranks.rank()) + 1);
+  at::Generator generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(ranks.rank()) + 1);
   // Thousands of tiny chunks at once would only be slow.
   const std::int64_t longest = GetParam().name == "in_chunks" ? 1003 : 100003;
   for (const std::int64_t length : {std::int64_t{1}, std::int64_t{7}, longest}) {
@@ -150,8 +145,7 @@ TEST_P(Reductions, ReduceScatterWorksForEveryDtypeAndOperator) {
       }
 
       if (defined(dtype, op)) {
-        const auto expected =
-            reduced(pieces(ranks, {ranks.rank() * 3, 2}, dtype, ranks.rank()), op);
+        const auto expected = reduced(pieces(ranks, {ranks.rank() * 3, 2}, dtype, ranks.rank()), op);
         EXPECT_TRUE(same(ranks.reduce_scatter(inputs, op), expected));
       } else {
         EXPECT_THROW(ranks.reduce_scatter(inputs, op), InvalidArgument);
@@ -166,8 +160,7 @@ TEST_P(Reductions, ReduceScatterTakesAnyLayoutAndKeepsItsInputs) {
     SCOPED_TRACE(layout.name);
     std::vector<at::Tensor> inputs;
     for (int to = 0; to < ranks.size(); ++to) {
-      inputs.push_back(
-          layout.arrange(numbers({2, 3, to + 1, 5}, at::kComplexFloat, ranks.rank(), to)));
+      inputs.push_back(layout.arrange(numbers({2, 3, to + 1, 5}, at::kComplexFloat, ranks.rank(), to)));
     }
     const at::Tensor before = inputs.back().clone();
 

@@ -45,8 +45,7 @@ TEST_P(Requests, SeveralInFlightEndInAnyOrder) {
     EXPECT_TRUE(same(sums[static_cast<std::size_t>(i)], at::full({100 + i}, sum, at::kDouble)));
   }
   for (int from = 0; from < size; ++from) {
-    EXPECT_TRUE(
-        same(gathered[static_cast<std::size_t>(from)], at::full({3}, from, at::kHalf)));
+    EXPECT_TRUE(same(gathered[static_cast<std::size_t>(from)], at::full({3}, from, at::kHalf)));
   }
   EXPECT_TRUE(same(news, at::full({4}, size - 1, at::kInt)));
 }
@@ -77,8 +76,7 @@ TEST_P(Requests, AllToAllIntoAsync) {
   request.wait();
 
   for (int from = 0; from < ranks.size(); ++from) {
-    EXPECT_TRUE(same(
-        outputs[static_cast<std::size_t>(from)], at::full({ranks.rank() + 1}, from, at::kLong)));
+    EXPECT_TRUE(same(outputs[static_cast<std::size_t>(from)], at::full({ranks.rank() + 1}, from, at::kLong)));
   }
 }
 

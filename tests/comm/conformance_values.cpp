@@ -22,9 +22,9 @@ at::Tensor reduce_bools(const at::Tensor& all, ReduceOp op) {
 }  // namespace
 
 const std::vector<at::ScalarType>& all_dtypes() {
-  static const std::vector<at::ScalarType> dtypes{
-      at::kFloat, at::kDouble, at::kHalf, at::kBFloat16,     at::kChar,         at::kShort, at::kInt,
-      at::kLong,  at::kByte,   at::kBool, at::kComplexFloat, at::kComplexDouble};
+  static const std::vector<at::ScalarType> dtypes{at::kFloat, at::kDouble, at::kHalf,         at::kBFloat16,
+                                                  at::kChar,  at::kShort,  at::kInt,          at::kLong,
+                                                  at::kByte,  at::kBool,   at::kComplexFloat, at::kComplexDouble};
   return dtypes;
 }
 
@@ -35,8 +35,7 @@ at::Tensor numbers(at::IntArrayRef sizes, at::ScalarType dtype, int rank, int sa
     return index.remainder(3).eq(0).view(sizes);
   }
   if (c10::isComplexType(dtype)) {
-    return at::complex(
-               index.remainder(5).to(at::kDouble) - 2, (index + 1).remainder(3).to(at::kDouble))
+    return at::complex(index.remainder(5).to(at::kDouble) - 2, (index + 1).remainder(3).to(at::kDouble))
         .to(dtype)
         .view(sizes);
   }
@@ -47,20 +46,16 @@ at::Tensor numbers(at::IntArrayRef sizes, at::ScalarType dtype, int rank, int sa
 const std::vector<Layout>& layouts() {
   static const std::vector<Layout> all{
       {"contiguous", [](const at::Tensor& t) { return t.clone(); }},
-      {"transposed",
-       [](const at::Tensor& t) { return t.transpose(1, 3).contiguous().transpose(1, 3); }},
+      {"transposed", [](const at::Tensor& t) { return t.transpose(1, 3).contiguous().transpose(1, 3); }},
       {"sliced",
        [](const at::Tensor& t) {
          std::vector<std::int64_t> wide = t.sizes().vec();
          wide.back() = 2 * wide.back() + 1;
-         const at::Tensor view =
-             at::zeros(wide, t.options()).slice(3, 1, wide.back(), 2);
+         const at::Tensor view = at::zeros(wide, t.options()).slice(3, 1, wide.back(), 2);
          return view.copy_(t);
        }},
-      {"channels_last",
-       [](const at::Tensor& t) { return t.contiguous(at::MemoryFormat::ChannelsLast).clone(); }},
-      {"conjugated",
-       [](const at::Tensor& t) { return t.is_complex() ? t.conj().resolve_conj().conj() : t.clone(); }}};
+      {"channels_last", [](const at::Tensor& t) { return t.contiguous(at::MemoryFormat::ChannelsLast).clone(); }},
+      {"conjugated", [](const at::Tensor& t) { return t.is_complex() ? t.conj().resolve_conj().conj() : t.clone(); }}};
   return all;
 }
 
@@ -88,12 +83,10 @@ at::Tensor reduced(const std::vector<at::Tensor>& pieces, ReduceOp op) {
 
 ::testing::AssertionResult same(const at::Tensor& actual, const at::Tensor& expected) {
   if (actual.scalar_type() != expected.scalar_type()) {
-    return ::testing::AssertionFailure()
-        << "dtype " << actual.scalar_type() << ", expected " << expected.scalar_type();
+    return ::testing::AssertionFailure() << "dtype " << actual.scalar_type() << ", expected " << expected.scalar_type();
   }
   if (actual.sizes() != expected.sizes()) {
-    return ::testing::AssertionFailure()
-        << "sizes " << actual.sizes() << ", expected " << expected.sizes();
+    return ::testing::AssertionFailure() << "sizes " << actual.sizes() << ", expected " << expected.sizes();
   }
   if (!actual.eq(expected).all().item<bool>()) {
     return ::testing::AssertionFailure() << "values\n" << actual << "\nexpected\n" << expected;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "renga/core/error.hpp"
+
 #include "tests/support/world.hpp"
 
 namespace renga::test {
@@ -28,8 +29,7 @@ TEST(Environment, SeedsThatDifferAreAMismatch) {
   if (world().size() == 1) {
     GTEST_SKIP() << "one rank agrees with itself";
   }
-  EXPECT_THROW(
-      environment().seed(static_cast<std::uint64_t>(world().rank())), Mismatch);
+  EXPECT_THROW(environment().seed(static_cast<std::uint64_t>(world().rank())), Mismatch);
 }
 
 TEST(Environment, ReadsItsSettings) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/comm/backend_conformance.hpp"
-
 #include "src/comm/mpi/mpi_start.hpp"
+#include "tests/comm/backend_conformance.hpp"
 #include "tests/support/world.hpp"
 
 namespace renga::test {
@@ -16,9 +15,7 @@ Opener opener(const std::string& name, detail::MpiOptions options) {
 
 }  // namespace
 
-std::vector<Opener> openers() {
-  return {opener("whole", {}), opener("in_chunks", {.chunk = 5})};
-}
+std::vector<Opener> openers() { return {opener("whole", {}), opener("in_chunks", {.chunk = 5})}; }
 
 namespace {
 
@@ -32,9 +29,8 @@ TEST(Mpi, ReceivingAnotherSizeThanWasSentBreaksTheCommunicator) {
   if (ranks.rank() == 0) {
     ranks.send(at::zeros({2}), 1);
   } else if (ranks.rank() == 1) {
-    EXPECT_EQ(
-        message_of<CommunicationError>([&] { ranks.receive(at::zeros({3}), 0); }),
-        "receive #1 with rank 0: expected 3 elements from rank 0, got 2");
+    EXPECT_EQ(message_of<CommunicationError>([&] { ranks.receive(at::zeros({3}), 0); }),
+              "receive #1 with rank 0: expected 3 elements from rank 0, got 2");
     EXPECT_THROW(ranks.barrier(), CommunicationError);
   }
 }

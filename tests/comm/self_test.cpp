@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/comm/backend_conformance.hpp"
-
 #include "src/comm/self_backend.hpp"
+#include "tests/comm/backend_conformance.hpp"
 
 namespace renga::test {
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "renga/core/error.hpp"
+
 #include "src/comm/discovery.hpp"
 #include "src/comm/hosts.hpp"
 #include "src/comm/outcome.hpp"
@@ -33,24 +34,19 @@ TEST(Discover, IsAloneWithoutALauncher) {
 }
 
 TEST(Discover, ABatchScriptIsAlone) {
-  EXPECT_EQ(
-      discover_in({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}}),
-      Launcher::None);
-  EXPECT_EQ(
-      discover_in({{"SLURM_NTASKS", "8"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}),
-      Launcher::None);
+  EXPECT_EQ(discover_in({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}}), Launcher::None);
+  EXPECT_EQ(discover_in({{"SLURM_NTASKS", "8"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}),
+            Launcher::None);
 }
 
 TEST(Discover, TasksThatCannotMeetAreAnError) {
-  EXPECT_THROW(
-      discover_in({{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}),
-      NotAvailable);
+  EXPECT_THROW(discover_in({{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}),
+               NotAvailable);
   EXPECT_THROW(discover_in({{"WORLD_SIZE", "2"}, {"RANK", "0"}}), NotAvailable);
 }
 
 TEST(Locate, CountsHostsInTheOrderOfTheirLowestRank) {
-  const std::vector<Place> places{
-      {"b", {0}}, {"a", {0, 1}}, {"b", {1}}, {"a", {0, 1}}, {"b", {0}}};
+  const std::vector<Place> places{{"b", {0}}, {"a", {0, 1}}, {"b", {1}}, {"a", {0, 1}}, {"b", {0}}};
 
   const Position last = locate(places, 4);
   const Position third = locate(places, 3);

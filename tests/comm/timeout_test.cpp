@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "renga/core/error.hpp"
+
 #include "src/comm/mpi/mpi_start.hpp"
 #include "tests/support/world.hpp"
 
@@ -33,15 +34,14 @@ TEST(Timeout, NamesTheOperationAndBreaksTheCommunicatorForGood) {
     GTEST_SKIP() << "nobody to wait for";
   }
   const std::string expected = "all_reduce #2: expected all " + std::to_string(ranks.size()) +
-      " ranks within 0.2 s, got no completion; a rank is late, has ended, or is in another"
-      " operation (RENGA_TIMEOUT sets the limit)";
+                               " ranks within 0.2 s, got no completion; a rank is late, has ended, or is in another"
+                               " operation (RENGA_TIMEOUT sets the limit)";
   const at::Tensor tensor = at::ones({1000});
 
   if (ranks.rank() == 0) {
     EXPECT_THROW(ranks.all_reduce(tensor), renga::Timeout) << expected;
-    EXPECT_EQ(
-        message_of([&] { ranks.barrier(); }),
-        "barrier: communicator: expected a working one, got one that broke in " + expected);
+    EXPECT_EQ(message_of([&] { ranks.barrier(); }),
+              "barrier: communicator: expected a working one, got one that broke in " + expected);
     EXPECT_THROW(ranks.split(0, 0), CommunicationError);
     EXPECT_THROW(ranks.send(tensor, 1), CommunicationError);
   }

@@ -66,9 +66,7 @@ TEST_F(SettingsTest, ZeroAndEmptyAreOff) {
 TEST_F(SettingsTest, BadValuesNameTheVariableAndWhatItMayBe) {
   for (const char* bad : {"soon", "0", "-1", "inf", "nan", "5s", " "}) {
     setenv("RENGA_TIMEOUT", bad, 1);
-    EXPECT_EQ(
-        message(),
-        "RENGA_TIMEOUT: expected seconds above 0, got \"" + std::string(bad) + "\"");
+    EXPECT_EQ(message(), "RENGA_TIMEOUT: expected seconds above 0, got \"" + std::string(bad) + "\"");
   }
   clear();
   setenv("RENGA_CHECK", "yes", 1);

@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds kLimit{100};
 
-std::string name_of(const ::testing::TestInfo& test) {
-  return text(test.test_suite_name(), '.', test.name());
-}
+std::string name_of(const ::testing::TestInfo& test) { return text(test.test_suite_name(), '.', test.name()); }
 
 }  // namespace
 
@@ -23,22 +21,19 @@ void FailurePrinter::OnTestPartResult(const ::testing::TestPartResult& result) {
   if (!result.failed()) {
     return;
   }
-  const std::string line = text(
-      "[rank ", rank_, "] ", test_, ": ",
-      result.file_name() == nullptr ? "unknown file" : result.file_name(), ':',
-      result.line_number(), ": ", result.message(), '\n');
+  const std::string line =
+      text("[rank ", rank_, "] ", test_, ": ", result.file_name() == nullptr ? "unknown file" : result.file_name(), ':',
+           result.line_number(), ": ", result.message(), '\n');
   std::fputs(line.c_str(), stderr);
 }
 
-Verdict::Verdict(Communicator ranks)
-    : ranks_(std::move(ranks)), watchdog_(ranks_.rank(), kLimit) {}
+Verdict::Verdict(Communicator ranks) : ranks_(std::move(ranks)), watchdog_(ranks_.rank(), kLimit) {}
 
 void Verdict::OnTestStart(const ::testing::TestInfo& test) { watchdog_.start(name_of(test)); }
 
 void Verdict::OnTestEnd(const ::testing::TestInfo& test) {
   const bool failed = test.result()->Failed();
-  const std::vector<std::string> verdicts =
-      ranks_.all_gather_text(text(name_of(test), failed ? " failed" : " passed"));
+  const std::vector<std::string> verdicts = ranks_.all_gather_text(text(name_of(test), failed ? " failed" : " passed"));
   watchdog_.stop();
   for (std::size_t rank = 0; rank < verdicts.size(); ++rank) {
     if (!failed && verdicts[rank] != name_of(test) + " passed") {

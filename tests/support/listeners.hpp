@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "renga/comm/communicator.hpp"
+
 #include "tests/support/watchdog.hpp"
 
 namespace renga::test {

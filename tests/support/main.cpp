@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "renga/core/error.hpp"
+
 #include "tests/support/listeners.hpp"
 #include "tests/support/world.hpp"
 
@@ -50,8 +51,7 @@ Communicator world() { return environment().world(); }
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   int failed = 1;
-  const int ended = renga::run(argc, argv, [&](renga::Environment& environment) {
-    failed = renga::test::run_tests(environment);
-  });
+  const int ended =
+      renga::run(argc, argv, [&](renga::Environment& environment) { failed = renga::test::run_tests(environment); });
   return ended != 0 ? ended : failed;
 }

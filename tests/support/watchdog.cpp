@@ -6,8 +6,7 @@
 
 namespace renga::test {
 
-Watchdog::Watchdog(int rank, std::chrono::seconds limit)
-    : rank_(rank), limit_(limit), thread_([this] { watch(); }) {}
+Watchdog::Watchdog(int rank, std::chrono::seconds limit) : rank_(rank), limit_(limit), thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -37,11 +36,10 @@ void Watchdog::watch() {
   while (!over_) {
     if (test_.empty()) {
       changed_.wait(lock);
-    } else if (changed_.wait_until(lock, deadline_) == std::cv_status::timeout &&
-               !test_.empty() && std::chrono::steady_clock::now() >= deadline_) {
-      std::fprintf(
-          stderr, "[rank %d] %s: still running after %lld s\n", rank_, test_.c_str(),
-          static_cast<long long>(limit_.count()));
+    } else if (changed_.wait_until(lock, deadline_) == std::cv_status::timeout && !test_.empty() &&
+               std::chrono::steady_clock::now() >= deadline_) {
+      std::fprintf(stderr, "[rank %d] %s: still running after %lld s\n", rank_, test_.c_str(),
+                   static_cast<long long>(limit_.count()));
       std::fflush(nullptr);
       std::_Exit(EXIT_FAILURE);
     }

@@ -52,20 +52,16 @@ class Backend {
   /// In place on `buffer`; every rank ends with the same bits.
   virtual std::unique_ptr<Work> all_reduce(at::Tensor buffer, ReduceOp op) = 0;
   /// `inputs[r]` goes to rank r; `output` is the reduction of what the ranks sent here.
-  virtual std::unique_ptr<Work> reduce_scatter(
-      at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op) = 0;
+  virtual std::unique_ptr<Work> reduce_scatter(at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op) = 0;
   /// `outputs[r]` becomes rank r's `input`; sizes may differ between ranks and may be 0.
   virtual std::unique_ptr<Work> all_gather(std::vector<at::Tensor> outputs, at::Tensor input) = 0;
   /// `outputs[r]` becomes what rank r has in its `inputs[rank()]`.
-  virtual std::unique_ptr<Work> all_to_all(
-      std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs) = 0;
+  virtual std::unique_ptr<Work> all_to_all(std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs) = 0;
   virtual std::unique_ptr<Work> broadcast(at::Tensor buffer, int root) = 0;
   /// `outputs` is used on `root` only.
-  virtual std::unique_ptr<Work> gather(
-      std::vector<at::Tensor> outputs, at::Tensor input, int root) = 0;
+  virtual std::unique_ptr<Work> gather(std::vector<at::Tensor> outputs, at::Tensor input, int root) = 0;
   /// `inputs` is used on `root` only.
-  virtual std::unique_ptr<Work> scatter(
-      at::Tensor output, std::vector<at::Tensor> inputs, int root) = 0;
+  virtual std::unique_ptr<Work> scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root) = 0;
   virtual std::unique_ptr<Work> send(at::Tensor buffer, int peer, int tag) = 0;
   virtual std::unique_ptr<Work> receive(at::Tensor buffer, int peer, int tag) = 0;
   virtual std::unique_ptr<Work> barrier() = 0;

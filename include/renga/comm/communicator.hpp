@@ -56,8 +56,7 @@ class Request {
 class Communicator {
  public:
   /// Collective: host names are exchanged (host name of each rank; `host` overrides it for tests).
-  Communicator(std::shared_ptr<Backend> backend, Settings settings,
-               std::optional<std::string> host = std::nullopt);
+  Communicator(std::shared_ptr<Backend> backend, Settings settings, std::optional<std::string> host = std::nullopt);
 
   /// A group of one process, without any communication library.
   static Communicator self(Settings settings = {});
@@ -95,8 +94,7 @@ class Communicator {
   void all_gather_into(const std::vector<at::Tensor>& outputs, const at::Tensor& input) const;
   /// `inputs[r]` goes to rank r; returns what came, in rank order. Shapes are exchanged first.
   std::vector<at::Tensor> all_to_all(const std::vector<at::Tensor>& inputs) const;
-  void all_to_all_into(
-      const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) const;
+  void all_to_all_into(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) const;
   /// In place; every rank passes a tensor of root's shape and dtype.
   void broadcast(const at::Tensor& tensor, int root) const;
   /// On root every rank's tensor (shapes may differ); elsewhere empty.
@@ -115,8 +113,7 @@ class Communicator {
 
   Request all_reduce_async(const at::Tensor& tensor, ReduceOp op = ReduceOp::Sum) const;
   Request all_gather_into_async(const std::vector<at::Tensor>& outputs, const at::Tensor& input) const;
-  Request all_to_all_into_async(
-      const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) const;
+  Request all_to_all_into_async(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) const;
   Request broadcast_async(const at::Tensor& tensor, int root) const;
   Request send_async(const at::Tensor& tensor, int peer, int tag = 0) const;
   Request receive_async(const at::Tensor& tensor, int peer, int tag = 0) const;

@@ -45,13 +45,13 @@ class Environment {
   Settings settings_;
 };
 
-/// Starts communication, calls `body`, and ends the job: `return renga::run(argc, argv, [](renga::Environment& e) {…});`
+/// Starts communication, calls `body`, and ends the job:
+/// `return renga::run(argc, argv, [](renga::Environment& environment) { ... });`
 ///
-/// Started by mpiexec or srun (Open MPI, MPICH, PMIx), MPI connects the processes; alone, the process
-/// is a world of one and no communication library is started. Returns 0; 1 when `body` threw, here or on
-/// another rank; 2 on a `UsageError`. An error is printed once, as "[rank 2/8] …", by the lowest rank that has it, and every
-/// process of the job ends with a code that is not 0, within seconds: also those that wait for the rank
-/// that failed.
+/// Started by mpiexec or srun (Open MPI, MPICH, PMIx), MPI connects the processes; alone, the process is a world of
+/// one and no communication library is started. Returns 0; 1 when `body` threw, here or on another rank; 2 on a
+/// `UsageError`. An error is printed once, as "[rank 2/8] ...", by the lowest rank that has it, and every process of
+/// the job ends with a code that is not 0, within seconds: also those that wait for the rank that failed.
 int run(int argc, char** argv, const std::function<void(Environment&)>& body);
 
 }  // namespace renga

@@ -12,20 +12,15 @@
 
 namespace renga::detail {
 
-MpiBackend::MpiBackend(
-    MPI_Comm comm, MpiOptions options, std::shared_ptr<MpiUnfinished> unfinished)
-    : unfinished_(std::move(unfinished)),
-      comms_(std::make_shared<MpiComms>(comm)),
-      options_(options) {
+MpiBackend::MpiBackend(MPI_Comm comm, MpiOptions options, std::shared_ptr<MpiUnfinished> unfinished)
+    : unfinished_(std::move(unfinished)), comms_(std::make_shared<MpiComms>(comm)), options_(options) {
   check_mpi(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
 }
 
 std::shared_ptr<Backend> MpiBackend::split(int color, int key) {
   MPI_Comm part = MPI_COMM_NULL;
-  check_mpi(
-      MPI_Comm_split(comms_->collective(), color < 0 ? MPI_UNDEFINED : color, key, &part),
-      "MPI_Comm_split");
+  check_mpi(MPI_Comm_split(comms_->collective(), color < 0 ? MPI_UNDEFINED : color, key, &part), "MPI_Comm_split");
   if (part == MPI_COMM_NULL) {
     return std::make_shared<SelfBackend>(shared_from_this());
   }
@@ -45,17 +40,14 @@ std::unique_ptr<Work> MpiBackend::all_reduce(at::Tensor buffer, ReduceOp op) {
   auto work = begin();
   work->operation().keep(buffer);
   for_chunks(buffer, options_.chunk, [&](void* data, int count) {
-    check_mpi(
-        MPI_Iallreduce(
-            MPI_IN_PLACE, data, count, reduce_type(buffer.scalar_type()), reduce_operator(op),
-            comms_->collective(), work->operation().add()),
-        "MPI_Iallreduce");
+    check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, count, reduce_type(buffer.scalar_type()), reduce_operator(op),
+                             comms_->collective(), work->operation().add()),
+              "MPI_Iallreduce");
   });
   return work;
 }
 
-std::unique_ptr<Work> MpiBackend::reduce_scatter(
-    at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op) {
+std::unique_ptr<Work> MpiBackend::reduce_scatter(at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op) {
   auto work = begin();
   work->operation().keep(output);
   auto* const result = static_cast<char*>(output.data_ptr());
@@ -65,11 +57,9 @@ std::unique_ptr<Work> MpiBackend::reduce_scatter(
     auto* const first = static_cast<char*>(input.data_ptr());
     for_chunks(input, options_.chunk, [&](void* data, int count) {
       void* const target = root == rank_ ? result + (static_cast<char*>(data) - first) : nullptr;
-      check_mpi(
-          MPI_Ireduce(
-              data, target, count, reduce_type(output.scalar_type()), reduce_operator(op), root,
-              comms_->collective(), work->operation().add()),
-          "MPI_Ireduce");
+      check_mpi(MPI_Ireduce(data, target, count, reduce_type(output.scalar_type()), reduce_operator(op), root,
+                            comms_->collective(), work->operation().add()),
+                "MPI_Ireduce");
     });
   }
   return work;
@@ -79,11 +69,8 @@ std::unique_ptr<Work> MpiBackend::broadcast(at::Tensor buffer, int root) {
   auto work = begin();
   work->operation().keep(buffer);
   for_chunks(buffer, options_.chunk, [&](void* data, int count) {
-    check_mpi(
-        MPI_Ibcast(
-            data, count, transfer_type(buffer), root, comms_->collective(),
-            work->operation().add()),
-        "MPI_Ibcast");
+    check_mpi(MPI_Ibcast(data, count, transfer_type(buffer), root, comms_->collective(), work->operation().add()),
+              "MPI_Ibcast");
   });
   return work;
 }

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "renga/comm/backend.hpp"
+
 #include "mpi_start.hpp"
 #include "mpi_work.hpp"
-#include "renga/comm/backend.hpp"
 
 namespace renga::detail {
 
@@ -23,16 +24,12 @@ class MpiBackend : public Backend, public std::enable_shared_from_this<MpiBacken
   std::shared_ptr<Backend> split(int color, int key) override;
   bool reduces(at::ScalarType dtype, ReduceOp op) const override;
   std::unique_ptr<Work> all_reduce(at::Tensor buffer, ReduceOp op) override;
-  std::unique_ptr<Work> reduce_scatter(
-      at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op) override;
+  std::unique_ptr<Work> reduce_scatter(at::Tensor output, std::vector<at::Tensor> inputs, ReduceOp op) override;
   std::unique_ptr<Work> all_gather(std::vector<at::Tensor> outputs, at::Tensor input) override;
-  std::unique_ptr<Work> all_to_all(
-      std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs) override;
+  std::unique_ptr<Work> all_to_all(std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs) override;
   std::unique_ptr<Work> broadcast(at::Tensor buffer, int root) override;
-  std::unique_ptr<Work> gather(
-      std::vector<at::Tensor> outputs, at::Tensor input, int root) override;
-  std::unique_ptr<Work> scatter(
-      at::Tensor output, std::vector<at::Tensor> inputs, int root) override;
+  std::unique_ptr<Work> gather(std::vector<at::Tensor> outputs, at::Tensor input, int root) override;
+  std::unique_ptr<Work> scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root) override;
   std::unique_ptr<Work> send(at::Tensor buffer, int peer, int tag) override;
   std::unique_ptr<Work> receive(at::Tensor buffer, int peer, int tag) override;
   std::unique_ptr<Work> barrier() override;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi_check.hpp"
 
-#include <mpi.h>
-
 #include <array>
+
+#include <mpi.h>
 
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"

@@ -14,9 +14,7 @@ void for_chunks(const at::Tensor& tensor, std::int64_t limit, const Function& fu
   auto* const data = static_cast<char*>(tensor.data_ptr());
   const auto element = static_cast<std::int64_t>(tensor.element_size());
   for (std::int64_t begin = 0; begin < tensor.numel(); begin += limit) {
-    function(
-        static_cast<void*>(data + begin * element),
-        static_cast<int>(std::min(limit, tensor.numel() - begin)));
+    function(static_cast<void*>(data + begin * element), static_cast<int>(std::min(limit, tensor.numel() - begin)));
   }
 }
 

@@ -27,36 +27,28 @@ MpiBackend::Channel MpiBackend::next_channel() {
   return {comms_->collective(), collectives_};
 }
 
-void MpiBackend::post_send(
-    MpiOperation& operation, const at::Tensor& buffer, int peer, Channel channel) {
+void MpiBackend::post_send(MpiOperation& operation, const at::Tensor& buffer, int peer, Channel channel) {
   operation.keep(buffer);
   const MPI_Datatype type = transfer_type(buffer);
   for_chunks(buffer, options_.chunk, [&](const void* data, int count) {
-    check_mpi(
-        MPI_Isend(data, count, type, peer, channel.tag, channel.comm, operation.add()),
-        "MPI_Isend");
+    check_mpi(MPI_Isend(data, count, type, peer, channel.tag, channel.comm, operation.add()), "MPI_Isend");
   });
 }
 
-void MpiBackend::post_receive(
-    MpiOperation& operation, const at::Tensor& buffer, int peer, Channel channel) {
+void MpiBackend::post_receive(MpiOperation& operation, const at::Tensor& buffer, int peer, Channel channel) {
   operation.keep(buffer);
   const MPI_Datatype type = transfer_type(buffer);
   for_chunks(buffer, options_.chunk, [&](void* data, int count) {
-    check_mpi(
-        MPI_Irecv(
-            data, count, type, peer, channel.tag, channel.comm, operation.add_receive(type, count)),
-        "MPI_Irecv");
+    check_mpi(MPI_Irecv(data, count, type, peer, channel.tag, channel.comm, operation.add_receive(type, count)),
+              "MPI_Irecv");
   });
 }
 
 std::unique_ptr<Work> MpiBackend::all_gather(std::vector<at::Tensor> outputs, at::Tensor input) {
-  return all_to_all(
-      std::move(outputs), std::vector<at::Tensor>(static_cast<std::size_t>(size_), input));
+  return all_to_all(std::move(outputs), std::vector<at::Tensor>(static_cast<std::size_t>(size_), input));
 }
 
-std::unique_ptr<Work> MpiBackend::all_to_all(
-    std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs) {
+std::unique_ptr<Work> MpiBackend::all_to_all(std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs) {
   auto work = begin();
   const Channel channel = next_channel();
   // Each rank starts with its next neighbour, or all would send to rank 0 first.
@@ -73,8 +65,7 @@ std::unique_ptr<Work> MpiBackend::all_to_all(
   return work;
 }
 
-std::unique_ptr<Work> MpiBackend::gather(
-    std::vector<at::Tensor> outputs, at::Tensor input, int root) {
+std::unique_ptr<Work> MpiBackend::gather(std::vector<at::Tensor> outputs, at::Tensor input, int root) {
   auto work = begin();
   const Channel channel = next_channel();
   if (rank_ != root) {
@@ -90,8 +81,7 @@ std::unique_ptr<Work> MpiBackend::gather(
   return work;
 }
 
-std::unique_ptr<Work> MpiBackend::scatter(
-    at::Tensor output, std::vector<at::Tensor> inputs, int root) {
+std::unique_ptr<Work> MpiBackend::scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root) {
   auto work = begin();
   const Channel channel = next_channel();
   if (rank_ != root) {

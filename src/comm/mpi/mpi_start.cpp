@@ -3,11 +3,12 @@
 
 #include <mpi.h>
 
+#include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
+
 #include "mpi_backend.hpp"
 #include "mpi_check.hpp"
 #include "mpi_work.hpp"
-#include "renga/core/error.hpp"
-#include "renga/core/text.hpp"
 
 namespace renga::detail {
 namespace {
@@ -16,9 +17,8 @@ constexpr std::chrono::duration<double> kDrain{2.0};
 
 void require_threads(int provided) {
   if (provided < MPI_THREAD_SERIALIZED) {
-    throw NotAvailable(text(
-        "mpi: thread level: expected MPI_THREAD_SERIALIZED (", MPI_THREAD_SERIALIZED, "), got ",
-        provided));
+    throw NotAvailable(
+        text("mpi: thread level: expected MPI_THREAD_SERIALIZED (", MPI_THREAD_SERIALIZED, "), got ", provided));
   }
 }
 
@@ -31,8 +31,7 @@ class MpiSession : public MpiStart {
     if (initialized != 0) {
       check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
     } else {
-      check_mpi(
-          MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+      check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
       owner_ = true;
     }
     require_threads(provided);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mpi.h>
-
 #include <ATen/core/Tensor.h>
+#include <mpi.h>
 
 #include "renga/comm/backend.hpp"
 

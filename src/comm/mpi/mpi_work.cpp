@@ -3,10 +3,11 @@
 
 #include <exception>
 
-#include "../backoff.hpp"
-#include "mpi_check.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
+
+#include "../backoff.hpp"
+#include "mpi_check.hpp"
 
 namespace renga::detail {
 namespace {
@@ -50,8 +51,7 @@ bool MpiOperation::test() {
   }
   statuses_.resize(requests_.size());
   int done = 0;
-  const int code = MPI_Testall(
-      static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
+  const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
   if (code != MPI_SUCCESS) {
     comms_->set_broken();
   }
@@ -77,15 +77,13 @@ void MpiOperation::check_received() const {
     check_mpi(MPI_Get_count(&status, expected.type, &count), "MPI_Get_count");
     if (count != expected.count) {
       comms_->set_broken();
-      throw CommunicationError(text(
-          "expected ", expected.count, " elements from rank ", status.MPI_SOURCE, ", got ", count));
+      throw CommunicationError(
+          text("expected ", expected.count, " elements from rank ", status.MPI_SOURCE, ", got ", count));
     }
   }
 }
 
-void MpiUnfinished::adopt(std::unique_ptr<MpiOperation> operation) {
-  operations_.push_back(std::move(operation));
-}
+void MpiUnfinished::adopt(std::unique_ptr<MpiOperation> operation) { operations_.push_back(std::move(operation)); }
 
 void MpiUnfinished::reap() {
   operations_.remove_if([](const std::unique_ptr<MpiOperation>& operation) {
@@ -109,8 +107,7 @@ void MpiUnfinished::drain(std::chrono::duration<double> limit) {
 }
 
 MpiWork::MpiWork(std::shared_ptr<MpiUnfinished> unfinished, std::shared_ptr<MpiComms> comms)
-    : unfinished_(std::move(unfinished)),
-      operation_(std::make_unique<MpiOperation>(std::move(comms))) {}
+    : unfinished_(std::move(unfinished)), operation_(std::make_unique<MpiOperation>(std::move(comms))) {}
 
 MpiWork::~MpiWork() {
   if (operation_) {

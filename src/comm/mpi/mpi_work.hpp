@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mpi.h>
-
 #include <chrono>
 #include <cstdint>
 #include <list>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <mpi.h>
 
 #include "renga/comm/backend.hpp"
 

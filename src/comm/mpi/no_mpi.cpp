@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the place of the MPI backend in builds without MPI.
-#include "mpi_start.hpp"
 #include "renga/core/error.hpp"
+
+#include "mpi_start.hpp"
 
 namespace renga::detail {
 
