@@ -114,6 +114,10 @@ Communicator DeviceMesh::over(AxisSet axes) const {
   return state_->groups.emplace(wide, group).first->second;
 }
 
+bool DeviceMesh::is_same_as(const DeviceMesh& other) const {
+  return state_->world == other.state_->world && text() == other.text();
+}
+
 std::string DeviceMesh::text() const {
   std::string out;
   for (const auto& axis : state_->axes) {

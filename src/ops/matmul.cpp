@@ -55,9 +55,11 @@ bool multiply_add(Call& call, const std::vector<ContractedIndex>& indices) {
     return false;
   }
   const Contraction plan = plan_contraction(left, right, indices, std::move(sizes));
-  const c10::IValue beta = is_first(plan.result->mesh, plan.partial) ? call[3] : c10::IValue(c10::Scalar(0));
-  torch::jit::Stack results = call.run({piece(self, operand_spec(plan.result, self.sizes())), piece(left, plan.left),
-                                        piece(right, plan.right), beta, call[4]});
+  at::Tensor added = piece(self, operand_spec(plan.result, self.sizes()));
+  if (!is_first(plan.result->mesh, plan.partial)) {
+    added = at::zeros_like(added);  // not beta = 0: some kernels then multiply uninitialized memory by it
+  }
+  torch::jit::Stack results = call.run({added, piece(left, plan.left), piece(right, plan.right), call[3], call[4]});
   call.give_all(wrap(results.front().toTensor(), plan.result, {}, plan.partial));
   return true;
 }

@@ -36,6 +36,27 @@ bool splits_any(const SpecPtr& spec, std::int64_t first, std::int64_t last) {
   return false;
 }
 
+// Not every kernel takes a piece without samples or channels. Such a piece is stood in for by one of size 1
+// in those dims, whose result is cut back to nothing.
+at::Tensor stand_in(const at::Tensor& local, std::int64_t leading) {
+  auto sizes = local.sizes().vec();
+  bool empty = false;
+  for (std::int64_t d = 0; d < std::min<std::int64_t>(leading, local.dim()); ++d) {
+    empty = empty || sizes[at_index(d)] == 0;
+    sizes[at_index(d)] = std::max<std::int64_t>(sizes[at_index(d)], 1);
+  }
+  return empty ? at::zeros(sizes, local.options()) : local;
+}
+
+at::Tensor cut_back(at::Tensor result, const SpecPtr& input) {
+  for (std::int64_t d = 0; d < std::min(result.dim(), input->dim()); ++d) {
+    if (input->is_split(d) && input->own(d).size() == 0) {
+      result = result.narrow(d, 0, 0);
+    }
+  }
+  return result;
+}
+
 // Runs on pieces: tensors of as many dims as `lead` are cut like it, the others are taken whole.
 bool run_pieces(Call& call, const at::Tensor& lead) {
   torch::jit::Stack arguments = call.arguments();
@@ -49,14 +70,15 @@ bool run_pieces(Call& call, const at::Tensor& lead) {
       for (std::int64_t d = 0; d < lead.dim(); ++d) {
         to[at_index(d)] = spec->is_split(d) && tensor.size(d) == lead.size(d) ? d : -1;
       }
-      return piece(tensor, mapped_spec(*spec, to, tensor.sizes().vec()));
+      return stand_in(piece(tensor, mapped_spec(*spec, to, tensor.sizes().vec())), lead.dim());
     });
   }
   torch::jit::Stack results = call.run(std::move(arguments));
   const auto order = image_order(lead);
   for (auto& result : results) {
     if (result.isTensor() && result.toTensor().defined()) {
-      result = wrap(result.toTensor(), result_spec(spec, result.toTensor()), order);
+      const at::Tensor value = cut_back(result.toTensor(), spec);
+      result = wrap(value, result_spec(spec, value), order);
     }
   }
   call.give(std::move(results));
@@ -71,7 +93,7 @@ bool planes(Call& call) {
   if (!is_split(lead) || lead.dim() <= Dims || splits_any(spec_of(lead), lead.dim() - Dims, lead.dim())) {
     return false;
   }
-  // A piece without samples or channels is not taken by every kernel, so all ranks leave it to the fallback.
+  // Nothing at all, on any rank: LibTorch says what that means.
   for (std::int64_t d = 0; d < lead.dim() - Dims; ++d) {
     if (lead.size(d) == 0) {
       return false;
@@ -90,12 +112,12 @@ bool planes_with_sizes(Call& call) {
   resolve(lead);
   auto sizes = call.ints(SizesArgument);
   for (std::int64_t d = 0; d < lead.dim() - Dims; ++d) {
-    sizes[at_index(d)] = spec_of(lead)->own(d).size();
+    sizes[at_index(d)] = std::max<std::int64_t>(spec_of(lead)->own(d).size(), 1);
   }
   torch::jit::Stack arguments = call.arguments();
-  arguments[0] = local_tensor(lead);
+  arguments[0] = stand_in(local_tensor(lead), lead.dim());
   arguments[SizesArgument] = sizes;
-  const at::Tensor value = call.run(std::move(arguments)).front().toTensor();
+  const at::Tensor value = cut_back(call.run(std::move(arguments)).front().toTensor(), spec_of(lead));
   call.give_all(wrap(value, result_spec(spec_of(lead), value), image_order(lead)));
   return true;
 }

@@ -131,6 +131,9 @@ class Communicator {
   /// Ends every process of the job. Does not return.
   [[noreturn]] void abort(int exit_code) const;
 
+  /// Whether the two are copies of one communicator.
+  bool operator==(const Communicator& other) const { return group_ == other.group_; }
+
  private:
   explicit Communicator(std::shared_ptr<detail::Group> group);
   std::shared_ptr<detail::Group> group_;

@@ -24,7 +24,7 @@ struct MeshAxis {
 
 /// Ranks arranged as a named product of axes: DeviceMesh(world, {{"data", 2}, {"height", 2}}).
 /// Ranks are row-major in the order written, the last axis fastest. A cheap value, copies share it.
-/// A mesh is equal only to its copies.
+/// Two meshes are equal when they arrange the same communicator's ranks along the same axes.
 class DeviceMesh {
  public:
   using AxisSizes = std::vector<std::pair<std::string, int>>;
@@ -51,9 +51,10 @@ class DeviceMesh {
   /// "data=2,height=2"
   std::string text() const;
 
-  bool operator==(const DeviceMesh& other) const { return state_ == other.state_; }
+  bool operator==(const DeviceMesh& other) const { return state_ == other.state_ || is_same_as(other); }
 
  private:
+  bool is_same_as(const DeviceMesh& other) const;
   struct State;
   std::shared_ptr<State> state_;
 };
