@@ -11,10 +11,6 @@
 namespace renga {
 namespace {
 
-bool covers_memory(const at::Tensor& tensor) {
-  return local_tensor(tensor).is_same(state(tensor).memory->root);
-}
-
 // Overwriting all of a Partial value ends its being Partial; overwriting a part of it does not.
 void prepare_overwrite(const at::Tensor& self) {
   settle(*state(self).memory);

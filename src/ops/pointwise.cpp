@@ -55,10 +55,6 @@ std::optional<Operands> read(const Call& call) {
   return operands;
 }
 
-bool same_memory_root(const at::Tensor& tensor) {
-  return state(tensor).local.is_same(state(tensor).memory->root);
-}
-
 // Whether a * b, a + b … of summands is the summand of the result. Returns the axes along which the
 // result is Partial, 0 when the operands have to be added up first.
 AxisSet linear_partial(const Call& call, const Operands& operands, const SpecPtr& target) {
@@ -103,7 +99,7 @@ bool accept_partial(const Call& call, const Operands& operands) {
   }
   const at::Tensor& other = operands.tensors[1];
   const AxisSet partial = partial_axes(other);
-  if (partial == 0 || !(*spec_of(self) == *spec_of(other)) || !same_memory_root(self)) {
+  if (partial == 0 || !(*spec_of(self) == *spec_of(other)) || !covers_memory(self)) {
     return false;
   }
   Memory& memory = *state(self).memory;

@@ -21,13 +21,13 @@ namespace {
 // shared_ptr<Node> in some LibTorch versions, intrusive_ptr<Node> in others.
 using Accumulator = decltype(torch::autograd::impl::grad_accumulator(std::declval<at::Tensor&>()));
 
-// A gradient that a bucket can take: Partial, and seen through the tensor that owns its memory.
+// A gradient that a bucket can take: Partial, and alone in its memory (a weight's is often a transposed view of it).
 std::shared_ptr<Memory> reducible(const at::Tensor& gradient) {
   if (!is_dtensor(gradient)) {
     return nullptr;
   }
   const State& here = state(gradient);
-  const bool whole_memory = here.local.is_same(here.memory->root);
+  const bool whole_memory = covers_memory(gradient);
   here.memory->gradient = whole_memory;
   const bool usable = whole_memory && here.memory->partial != 0 && !here.memory->pending && !here.memory->source;
   return usable ? here.memory : nullptr;

@@ -48,6 +48,13 @@ void resolve(const at::Tensor& tensor) {
   }
 }
 
+bool covers_memory(const at::Tensor& tensor) {
+  const at::Tensor& local = state(tensor).local;
+  const at::Tensor& root = state(tensor).memory->root;
+  return local.is_same(root) || (local.numel() == root.numel() && local.has_storage() && local.is_alias_of(root) &&
+                                 local.is_non_overlapping_and_dense() && root.is_non_overlapping_and_dense());
+}
+
 AxisSet partial_axes(const at::Tensor& tensor) {
   if (!is_dtensor(tensor)) {
     return 0;

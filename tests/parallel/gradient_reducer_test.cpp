@@ -200,7 +200,7 @@ TEST(GradientReducer, OneLayoutThenOneReductionABucket) {
     const Tensor x = shard(torch::randn({6, 4}, torch::kDouble), line(), {Shard(0)});
     for (int i = 0; i < 3; ++i) {
       net->zero_grad();
-      net->forward(x).sum().backward();
+      net->forward(x).square().sum().backward();
     }
     const auto statistics = reducer.statistics();
 
@@ -224,8 +224,11 @@ TEST(Distribute, ALayerBuiltDifferentlyIsNamedOnEveryRank) {
   auto generator = at::globalContext().defaultGenerator(at::kCPU);
   generator.set_state(before);
 
-  EXPECT_NE(message.find("parameter weight Float [6, 4], rank 1 has parameter weight Float [5, 4]"), std::string::npos)
-      << message;
+  // With RENGA_CHECK=1 the generators' states give it away before the module is done.
+  const std::string words = world().settings().check
+                                ? "state of the random generator"
+                                : "parameter weight Float [6, 4], rank 1 has parameter weight Float [5, 4]";
+  EXPECT_NE(message.find(words), std::string::npos) << message;
 }
 
 TEST(Distribute, TakesHoldersAndPointers) {

@@ -107,6 +107,10 @@ void settle(Memory& memory);
 /// Adds up a Partial value, in place, seen by all that share the memory. May communicate.
 void resolve(const at::Tensor& tensor);
 
+/// Whether the tensor stands for all of its memory, perhaps in another order: then what is done to all of
+/// one is done to all of the other.
+bool covers_memory(const at::Tensor& tensor);
+
 /// Axes along which the value is Partial; 0 for a plain tensor.
 AxisSet partial_axes(const at::Tensor& tensor);
 
