@@ -75,8 +75,8 @@ double GanTrainer::train_discriminator(const torch::Tensor& images) {
     made = generator_->forward(noise(images.size(0)));
   }
   const auto logits = discriminator_->forward(torch::cat({images, made}));
-  const auto loss = models::discriminator_loss(
-      logits.slice(0, 0, images.size(0)), logits.slice(0, images.size(0)), loss_);
+  const auto loss =
+      models::discriminator_loss(logits.slice(0, 0, images.size(0)), logits.slice(0, images.size(0)), loss_);
   discriminator_optimizer_->zero_grad();
   loss.backward();
   discriminator_optimizer_->step();

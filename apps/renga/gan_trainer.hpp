@@ -5,10 +5,11 @@
 
 #include <torch/optim/adam.h>
 
+#include "renga/mesh/device_mesh.hpp"
+
 #include "models/dcgan.hpp"
 #include "models/gan_loss.hpp"
 #include "options.hpp"
-#include "renga/mesh/device_mesh.hpp"
 
 namespace renga::app {
 

@@ -3,11 +3,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include "options.hpp"
 #include "renga/comm/environment.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
 #include "renga/ops/ops.hpp"
+
+#include "options.hpp"
 #include "sample.hpp"
 #include "train.hpp"
 
@@ -45,7 +46,6 @@ void run_command(Environment& environment, int argc, char** argv) {
 }  // namespace renga::app
 
 int main(int argc, char** argv) {
-  return renga::run(argc, argv, [argc, argv](renga::Environment& environment) {
-    renga::app::run_command(environment, argc, argv);
-  });
+  return renga::run(
+      argc, argv, [argc, argv](renga::Environment& environment) { renga::app::run_command(environment, argc, argv); });
 }

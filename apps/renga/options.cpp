@@ -25,7 +25,9 @@ CLI::Validator at_least(std::int64_t least) {
   return {[least](std::string& text) -> std::string {
             std::int64_t value = 0;
             const bool whole = CLI::detail::lexical_cast(text, value);
-            return whole && value >= least ? "" : "expected a whole number of at least " + std::to_string(least) + ", got " + text;
+            return whole && value >= least
+                       ? ""
+                       : "expected a whole number of at least " + std::to_string(least) + ", got " + text;
           },
           "INT >= " + std::to_string(least)};
 }
@@ -34,14 +36,17 @@ CLI::Validator at_least(std::int64_t least) {
 
 void add_train_options(CLI::App& command, TrainOptions& o) {
   command.add_option("MODEL", o.model, "what to train: dcgan")->required()->check(CLI::IsMember({"dcgan"}));
-  command.add_option("--data", o.data, "fashion-mnist, synthetic, or a folder with IDX files or CIFAR-10's binary batches")
+  command
+      .add_option("--data", o.data, "fashion-mnist, synthetic, or a folder with IDX files or CIFAR-10's binary batches")
       ->capture_default_str();
   command.add_option("--image-size", o.image_size, "height and width of the images (32)")->check(at_least(8));
-  command.add_option("--channels", o.channels, "1 (grey) or 3 (colour); default: as the data")->check(CLI::IsMember({1, 3}));
+  command.add_option("--channels", o.channels, "1 (grey) or 3 (colour); default: as the data")
+      ->check(CLI::IsMember({1, 3}));
   command.add_option("--out", o.out, "run folder; must be new or empty (runs/MODEL-DATE-TIME)");
   command.add_option("--mesh", o.mesh, "how ranks are arranged, such as data=2 (all ranks on data)");
   auto* batch = command.add_option("--batch", o.batch, "images of a batch over all processes: strong scaling (64)");
-  auto* each = command.add_option("--batch-per-process", o.batch_per_process, "images of a batch for each process: weak scaling");
+  auto* each = command.add_option("--batch-per-process", o.batch_per_process,
+                                  "images of a batch for each process: weak scaling");
   batch->check(at_least(1))->excludes(each);
   each->check(at_least(1));
   auto* steps = command.add_option("--steps", o.steps, "steps to train");
@@ -49,18 +54,24 @@ void add_train_options(CLI::App& command, TrainOptions& o) {
   steps->check(at_least(1))->excludes(epochs);
   epochs->check(at_least(1));
   command.add_option("--seed", o.seed, "of weights, noise and the order of the data")->capture_default_str();
-  command.add_option("--dtype", o.dtype, "of all computation")->check(CLI::IsMember({"float32", "float64"}))->capture_default_str();
+  command.add_option("--dtype", o.dtype, "of all computation")
+      ->check(CLI::IsMember({"float32", "float64"}))
+      ->capture_default_str();
   command.add_option("--threads", o.threads, "compute threads of each process (cores / processes)")->check(at_least(1));
   command.add_option("--ch,--width", o.ch, "channels of the generator's widest layer; the discriminator has half")
       ->check(at_least(16))
       ->capture_default_str();
   command.add_option("--z", o.z, "noise: normal or uniform (normal)")->transform(CLI::CheckedTransformer(kNoise));
   command.add_option("--loss", o.loss, "softplus or hinge (softplus)")->transform(CLI::CheckedTransformer(kLoss));
-  command.add_option("--lr", o.learning_rate, "learning rate of both Adams")->check(CLI::PositiveNumber)->capture_default_str();
+  command.add_option("--lr", o.learning_rate, "learning rate of both Adams")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command.add_option("--sample-every", o.sample_every, "steps between sample grids; the last step always has one")
       ->check(at_least(1))
       ->capture_default_str();
-  command.add_option("--workers", o.workers, "threads that read the data ahead")->check(at_least(0))->capture_default_str();
+  command.add_option("--workers", o.workers, "threads that read the data ahead")
+      ->check(at_least(0))
+      ->capture_default_str();
   command.add_flag("--json", o.json, "print one line of JSON with the results at the end");
 }
 
@@ -73,9 +84,15 @@ void add_sample_options(CLI::App& command, SampleOptions& o) {
 }
 
 train::Fields config_of(const TrainOptions& o) {
-  train::Fields fields{{"model", o.model},     {"data", o.data},       {"mesh", o.mesh},   {"seed", o.seed},
-                       {"dtype", o.dtype},     {"ch", o.ch},           {"z", name_of(kNoise, o.z)},
-                       {"loss", name_of(kLoss, o.loss)}, {"learning_rate", o.learning_rate}};
+  train::Fields fields{{"model", o.model},
+                       {"data", o.data},
+                       {"mesh", o.mesh},
+                       {"seed", o.seed},
+                       {"dtype", o.dtype},
+                       {"ch", o.ch},
+                       {"z", name_of(kNoise, o.z)},
+                       {"loss", name_of(kLoss, o.loss)},
+                       {"learning_rate", o.learning_rate}};
   const auto add = [&fields](const char* name, const std::optional<std::int64_t>& value) {
     if (value) {
       fields.emplace_back(name, *value);

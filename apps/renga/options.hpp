@@ -7,8 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "models/gan_loss.hpp"
 #include "renga/train/value.hpp"
+
+#include "models/gan_loss.hpp"
 
 namespace renga::app {
 

@@ -10,13 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
-#include "models/dcgan.hpp"
-#include "rank_zero.hpp"
 #include "renga/checkpoint/checkpoint.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
 #include "renga/train/image.hpp"
 #include "renga/train/run_folder.hpp"
+
+#include "models/dcgan.hpp"
+#include "rank_zero.hpp"
 
 namespace renga::app {
 namespace {
@@ -65,7 +66,8 @@ std::string newest_step(const std::string& run) {
 
 void write_samples(const SampleOptions& options) {
   const auto config = read_config(options.run + "/config.json");
-  const auto folder = options.step ? train::RunFolder::open(options.run).step_folder(*options.step) : newest_step(options.run);
+  const auto folder =
+      options.step ? train::RunFolder::open(options.run).step_folder(*options.step) : newest_step(options.run);
   models::Generator generator(config.sizes);
   generator.to(config.dtype == "float64" ? torch::kDouble : torch::kFloat);
   load(folder + "/generator.safetensors", generator);

@@ -7,8 +7,6 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
-#include "gan_trainer.hpp"
-#include "rank_zero.hpp"
 #include "renga/checkpoint/checkpoint.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
@@ -18,6 +16,9 @@
 #include "renga/train/progress.hpp"
 #include "renga/train/run_folder.hpp"
 #include "renga/train/step_timer.hpp"
+
+#include "gan_trainer.hpp"
+#include "rank_zero.hpp"
 
 namespace renga::app {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "options.hpp"
 #include "renga/comm/environment.hpp"
+
+#include "options.hpp"
 
 namespace renga::app {
 

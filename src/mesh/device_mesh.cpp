@@ -107,10 +107,9 @@ Communicator DeviceMesh::over(AxisSet axes) const {
       color = color * axis(i).size + axis(i).coordinate;
     }
   }
-  const Communicator group = members == 1 ? Communicator::self(state_->world.settings())
-                             : members == state_->world.size()
-                                 ? state_->world
-                                 : state_->world.split(color, state_->world.rank());
+  const Communicator group = members == 1                      ? Communicator::self(state_->world.settings())
+                             : members == state_->world.size() ? state_->world
+                                                               : state_->world.split(color, state_->world.rank());
   return state_->groups.emplace(wide, group).first->second;
 }
 

@@ -3,10 +3,11 @@
 
 #include <ATen/Functions.h>
 
-#include "layout.hpp"
 #include "renga/core/error.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // as_strided speaks of the memory the whole tensor would have. Applied to a piece, or to a gathered tensor
@@ -99,8 +100,6 @@ bool as_strided_in_place(Call& call) {
 
 }  // namespace
 
-Rules as_strided_rules() {
-  return {{"aten::as_strided", &as_strided}, {"aten::as_strided_", &as_strided_in_place}};
-}
+Rules as_strided_rules() { return {{"aten::as_strided", &as_strided}, {"aten::as_strided_", &as_strided_in_place}}; }
 
 }  // namespace renga

@@ -4,10 +4,11 @@
 
 #include <ATen/Functions.h>
 
-#include "layout.hpp"
-#include "reduction.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
+#include "reduction.hpp"
 #include "rules.hpp"
 
 // Batch normalization of a split batch: statistics over every rank's samples, counted by element, so pieces
@@ -78,13 +79,28 @@ at::Tensor local_moments(const at::Tensor& local) {
   return moments;
 }
 
-std::vector<double> counts_of_ranks(const StatisticsPlan& plan, const Communicator& group, const at::Tensor& local) {
-  const std::int64_t own = local.size(1) == 0 ? 0 : local.numel() / local.size(1);
+// Elements of a channel that each rank of the group holds, in rank order; known from the cuts.
+std::vector<double> counts_of_ranks(const StatisticsPlan& plan) {
+  const Spec& spec = *plan.image;
   std::vector<double> counts;
-  for (const at::Tensor& count : group.all_gather(at::full({}, own, at::kLong))) {
-    counts.push_back(static_cast<double>(count.item<std::int64_t>()));
+  for (std::int64_t member = 0; member < block_count(spec.mesh, plan.axes); ++member) {
+    std::vector<std::int64_t> blocks(spec.sizes.size(), 0);
+    std::int64_t stride = block_count(spec.mesh, plan.axes);
+    for (int axis = 0; axis < spec.mesh.axis_count(); ++axis) {
+      if ((plan.axes >> axis & 1U) != 0) {
+        const std::int64_t size = spec.mesh.axis(axis).size;
+        stride /= size;
+        auto& index = blocks[at_index(spec.placements[static_cast<std::size_t>(axis)].dim())];
+        index = index * size + member / stride % size;
+      }
+    }
+    std::int64_t count = 1;
+    for (std::int64_t d = 0; d < spec.dim(); ++d) {
+      const Cuts& cut = spec.cuts[at_index(d)];
+      count *= d == 1 ? 1 : cut.empty() ? spec.sizes[at_index(d)] : block(cut, blocks[at_index(d)]).size();
+    }
+    counts.push_back(static_cast<double>(count));
   }
-  (void)plan;
   return counts;
 }
 
@@ -107,9 +123,8 @@ Statistics merge(const at::Tensor& moments, const std::vector<double>& counts) {
 }
 
 Statistics batch_statistics(const at::Tensor& local, const StatisticsPlan& plan) {
-  const Communicator group = plan.image->mesh.over(plan.axes);
   const at::Tensor blocks = gather_blocks(local_moments(local), plan.image->mesh, plan.axes);
-  return merge(blocks, counts_of_ranks(plan, group, local));
+  return merge(blocks, counts_of_ranks(plan));
 }
 
 // running = (1 - momentum) * running + momentum * batch; a running value may be split by channel or not.
@@ -166,7 +181,8 @@ void give_local(Call& call, const Arguments& a, const StatisticsPlan& plan) {
     const bool empty = tensor.numel() == 0 && plan.channels->sizes[0] != 0;  // evaluation saves nothing
     return wrap(tensor, empty ? replicated_spec(plan.channels->mesh, tensor.sizes().vec()) : plan.channels);
   };
-  call.give_all(wrap(results[0].toTensor(), plan.image, a.input.strides()), statistic(results[1]), statistic(results[2]));
+  call.give_all(wrap(results[0].toTensor(), plan.image, a.input.strides()), statistic(results[1]),
+                statistic(results[2]));
 }
 
 // Whether LibTorch's kernel may run on the pieces as they are.
@@ -174,8 +190,8 @@ bool is_local(const StatisticsPlan& plan, const Arguments& a, bool training) {
   const auto in_place = [&](const at::Tensor& running) {
     return !running.defined() || !is_dtensor(running) || *spec_of(running) == *plan.channels;
   };
-  const bool fits = in_place(a.running_mean) && in_place(a.running_var) && !plan.channels->is_split();
-  return !training ? plan.image->local_sizes().size() > 0 : fits && block_count(plan.image->mesh, plan.axes) == 1;
+  const bool fits = in_place(a.running_mean) && in_place(a.running_var);
+  return !training || (fits && block_count(plan.image->mesh, plan.axes) == 1);
 }
 
 bool batch_norm(Call& call) {

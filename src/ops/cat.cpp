@@ -4,9 +4,10 @@
 #include <ATen/Functions.h>
 #include <ATen/WrapDimUtils.h>
 
-#include "layout.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // cat and stack. Along a dim that is not split every rank joins its pieces. Along a split dim the result
@@ -57,7 +58,8 @@ at::Tensor cat_unsplit(const std::vector<at::Tensor>& tensors, std::int64_t dim,
 }
 
 // Each tensor is cut so that every rank receives exactly what lies in its block of the result.
-at::Tensor cat_split(const std::vector<at::Tensor>& tensors, std::int64_t dim, const at::Tensor& lead, const SpecPtr& spec) {
+at::Tensor cat_split(const std::vector<at::Tensor>& tensors, std::int64_t dim, const at::Tensor& lead,
+                     const SpecPtr& spec) {
   std::int64_t total = 0;
   for (const auto& tensor : tensors) {
     total += tensor.size(dim);
@@ -122,8 +124,6 @@ bool stack(Call& call) {
 
 }  // namespace
 
-Rules cat_rules() {
-  return {{"aten::cat", &cat}, {"aten::stack", &stack}};
-}
+Rules cat_rules() { return {{"aten::cat", &cat}, {"aten::stack", &stack}}; }
 
 }  // namespace renga

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "contraction.hpp"
 
+#include <atomic>
+
+#include <c10/core/GradMode.h>
+
+#include "renga/core/log.hpp"
+#include "renga/core/text.hpp"
+
 namespace renga {
 namespace {
 
@@ -9,7 +16,8 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 using Field = std::int64_t ContractedIndex::*;
 
 // The index that an operand is split in along one axis.
-std::size_t split_index(const at::Tensor& operand, std::size_t axis, const std::vector<ContractedIndex>& indices, Field field) {
+std::size_t split_index(const at::Tensor& operand, std::size_t axis, const std::vector<ContractedIndex>& indices,
+                        Field field) {
   if (!is_dtensor(operand) || !spec_of(operand)->placements[axis].is_shard()) {
     return kNone;
   }
@@ -72,6 +80,16 @@ Contraction plan_contraction(const at::Tensor& left, const at::Tensor& right,
   plan.right = spec_for(mesh, right.sizes().vec(), index_of_axis, cuts, indices, &ContractedIndex::right);
   plan.result = spec_for(mesh, std::move(result_sizes), index_of_axis, cuts, indices, &ContractedIndex::result);
   return plan;
+}
+
+void warn_if_replicated(const at::Tensor& input) {
+  static std::atomic<bool> warned{false};  // once for the process, as for an operator without a rule
+  if (!c10::GradMode::is_enabled() || !is_dtensor(input) || is_split(input) ||
+      spec_of(input)->mesh.axis("data").size == 1 || warned.exchange(true)) {
+    return;
+  }
+  log::warning(text("a layer's input is not split, but the mesh is ", spec_of(input)->mesh.text(),
+                    ": every rank computes the same; shard the batch, or use renga::data::Loader"));
 }
 
 }  // namespace renga

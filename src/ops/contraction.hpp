@@ -31,4 +31,8 @@ struct Contraction {
 Contraction plan_contraction(const at::Tensor& left, const at::Tensor& right,
                              const std::vector<ContractedIndex>& indices, std::vector<std::int64_t> result_sizes);
 
+/// Warns, once, when a layer's input is replicated on a mesh that has several ranks along "data": every rank
+/// then computes the same, which is hardly what was meant. Silent where no gradient is wanted.
+void warn_if_replicated(const at::Tensor& input);
+
 }  // namespace renga

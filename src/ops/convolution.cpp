@@ -4,9 +4,10 @@
 
 #include <ATen/Functions.h>
 
-#include "contraction.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "contraction.hpp"
 #include "rules.hpp"
 
 // Convolution split by batch or by channel: a contraction of the input [N, C, …] with the weight
@@ -26,8 +27,8 @@ Window read_window(const Call& call) {
   if (call.info().base == "convolution_backward") {
     first = 4;
   }
-  return {call.ints(first), call.ints(first + 1), call.ints(first + 2), call.ints(first + 4),
-          call[first + 3].toBool(), call[first + 5].toInt()};
+  return {call.ints(first),     call.ints(first + 1),     call.ints(first + 2),
+          call.ints(first + 4), call[first + 3].toBool(), call[first + 5].toInt()};
 }
 
 std::int64_t entry(const std::vector<std::int64_t>& values, std::size_t i) {
@@ -91,6 +92,7 @@ bool convolution(Call& call) {
   const at::Tensor weight = call.tensor(1);
   const at::Tensor bias = call.tensor(2);
   const Window window = read_window(call);
+  warn_if_replicated(is_dtensor(input) ? input : weight);
   if (!applies(input, weight, window)) {
     return false;
   }
@@ -110,8 +112,8 @@ bool convolution(Call& call) {
   const auto local_sizes = plan.result->local_sizes();
   const bool empty = local_input.numel() == 0 || arguments[1].toTensor().numel() == 0;
   // LibTorch's kernels do not all take empty pieces; what such a piece yields is zero or nothing.
-  const at::Tensor value = empty ? at::zeros(local_sizes, local_input.options())
-                                 : call.run(std::move(arguments)).front().toTensor();
+  const at::Tensor value =
+      empty ? at::zeros(local_sizes, local_input.options()) : call.run(std::move(arguments)).front().toTensor();
   call.give_all(wrap(value, plan.result, result_order(input, weight), plan.partial));
   return true;
 }
@@ -120,8 +122,8 @@ struct BackwardPieces {
   at::Tensor input, weight, bias;
 };
 
-BackwardPieces run_backward(const Call& call, const at::Tensor& gradient, const at::Tensor& input, const at::Tensor& weight,
-                            std::int64_t outputs) {
+BackwardPieces run_backward(const Call& call, const at::Tensor& gradient, const at::Tensor& input,
+                            const at::Tensor& weight, std::int64_t outputs) {
   const auto mask = call[10].toBoolList();
   if (gradient.numel() == 0 || input.numel() == 0 || weight.numel() == 0) {
     auto dims = at::IntArrayRef({0, 2, 3, 4}).slice(0, at_index(gradient.dim() - 1)).vec();

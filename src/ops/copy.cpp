@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Functions.h>
 
-#include "layout.hpp"
 #include "renga/tensor/geometry.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // Copies, conversions and fills.
@@ -108,11 +109,16 @@ bool same_object(Call& call) {
 
 Rules copy_rules() {
   return {
-      {"aten::alias", &same_object},      {"aten::detach", &same_object},
-      {"aten::lift", &same_object},       {"aten::lift_fresh", &same_object},
-      {"aten::copy_", &copy_into},        {"aten::zero_", &zero_in_place},
-      {"aten::fill_.Scalar", &fill_in_place}, {"aten::fill_.Tensor", &fill_in_place},
-      {"aten::clone", &copy_out},         {"aten::_to_copy", &copy_out},
+      {"aten::alias", &same_object},
+      {"aten::detach", &same_object},
+      {"aten::lift", &same_object},
+      {"aten::lift_fresh", &same_object},
+      {"aten::copy_", &copy_into},
+      {"aten::zero_", &zero_in_place},
+      {"aten::fill_.Scalar", &fill_in_place},
+      {"aten::fill_.Tensor", &fill_in_place},
+      {"aten::clone", &copy_out},
+      {"aten::_to_copy", &copy_out},
   };
 }
 

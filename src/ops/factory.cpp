@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Functions.h>
 
-#include "layout.hpp"
 #include "renga/tensor/geometry.hpp"
 #include "renga/tensor/random.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // Tensors made from another tensor: same spec where the sizes are the same.
@@ -88,11 +89,17 @@ bool new_strided(Call& call) {
 
 Rules factory_rules() {
   return {
-      {"aten::zeros_like", &like},       {"aten::ones_like", &like},      {"aten::empty_like", &like},
-      {"aten::full_like", &like},        {"aten::rand_like", &random_like},
-      {"aten::randn_like", &random_like}, {"aten::new_zeros", &new_of_size},
-      {"aten::new_ones", &new_of_size},  {"aten::new_full", &new_of_size},
-      {"aten::new_empty", &new_of_size}, {"aten::new_empty_strided", &new_strided},
+      {"aten::zeros_like", &like},
+      {"aten::ones_like", &like},
+      {"aten::empty_like", &like},
+      {"aten::full_like", &like},
+      {"aten::rand_like", &random_like},
+      {"aten::randn_like", &random_like},
+      {"aten::new_zeros", &new_of_size},
+      {"aten::new_ones", &new_of_size},
+      {"aten::new_full", &new_of_size},
+      {"aten::new_empty", &new_of_size},
+      {"aten::new_empty_strided", &new_strided},
   };
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renga/ops/ops.hpp"
-
 #include "renga/tensor/rule.hpp"
+
 #include "rules.hpp"
 
 namespace renga {
@@ -10,9 +10,9 @@ bool install_rules() {
   static const bool installed = [] {
     Rules all;
     for (const auto& family :
-         {as_strided_rules(), batch_norm_rules(), cat_rules(), convolution_rules(), copy_rules(), factory_rules(),
-          loss_rules(), matmul_rules(), nll_loss_rules(), pointwise_rules(), random_rules(), reduce_rules(),
-          reshape_rules(), sample_rules(), slice_rules(), view_rules()}) {
+         {as_strided_rules(), batch_norm_rules(), cat_rules(), convolution_rules(), copy_rules(), extremum_rules(),
+          factory_rules(), loss_rules(), matmul_rules(), nll_loss_rules(), pointwise_rules(), random_rules(),
+          reduce_rules(), reshape_rules(), sample_rules(), slice_rules(), view_rules()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     register_operators(all);

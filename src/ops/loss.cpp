@@ -4,9 +4,10 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/Functions.h>
 
-#include "layout.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // Losses that compare element by element: loss(input, target, [weight], reduction, …). Their sum over
@@ -36,7 +37,8 @@ bool any_split(const std::vector<at::Tensor>& tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& t) { return is_split(t); });
 }
 
-void take_pieces(const Call& call, std::size_t first, std::size_t last, const SpecPtr& target, torch::jit::Stack& arguments) {
+void take_pieces(const Call& call, std::size_t first, std::size_t last, const SpecPtr& target,
+                 torch::jit::Stack& arguments) {
   for (std::size_t i = first; i < last; ++i) {
     const at::Tensor tensor = call.tensor(i);
     if (tensor.defined()) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Functions.h>
 
-#include "contraction.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "contraction.hpp"
 #include "rules.hpp"
 
 // Matrix products.
@@ -68,7 +69,10 @@ bool mm(Call& call) { return multiply(call, kMatrix); }
 bool bmm(Call& call) { return multiply(call, kBatched); }
 bool mv(Call& call) { return multiply(call, kMatrixVector); }
 bool dot(Call& call) { return multiply(call, kDot); }
-bool addmm(Call& call) { return multiply_add(call, kMatrix); }
+bool addmm(Call& call) {
+  warn_if_replicated(is_dtensor(call.tensor(1)) ? call.tensor(1) : call.tensor(2));
+  return multiply_add(call, kMatrix);
+}
 bool baddbmm(Call& call) { return multiply_add(call, kBatched); }
 bool addmv(Call& call) { return multiply_add(call, kMatrixVector); }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Functions.h>
 
-#include "layout.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // Negative log likelihood of samples [N, C] or pixels [N, C, H, W], classes whole on every rank. The mean

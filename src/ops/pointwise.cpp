@@ -5,10 +5,11 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/Functions.h>
 
-#include "layout.hpp"
-#include "pointwise_list.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
+#include "pointwise_list.hpp"
 #include "rules.hpp"
 
 // Operators that act on each element by itself: the result is split as its operands are.
@@ -137,15 +138,13 @@ bool compute_compact(Call& call, const Operands& operands) {
   }
   torch::jit::Stack arguments;
   for (std::size_t i = 0; i < call.size(); ++i) {
-    arguments.push_back(map_tensors(call[i], [&](const at::Tensor& tensor) {
-      return tensor.is_same(expanded) ? small : whole(tensor);
-    }));
+    arguments.push_back(map_tensors(
+        call[i], [&](const at::Tensor& tensor) { return tensor.is_same(expanded) ? small : whole(tensor); }));
   }
   torch::jit::Stack results = call.run(std::move(arguments));
   for (auto& result : results) {
-    result = map_tensors(result, [&](const at::Tensor& value) {
-      return wrap(value.expand(expanded.sizes()), spec_of(expanded));
-    });
+    result = map_tensors(
+        result, [&](const at::Tensor& value) { return wrap(value.expand(expanded.sizes()), spec_of(expanded)); });
   }
   call.give(std::move(results));
   return true;
@@ -168,8 +167,7 @@ bool pointwise(Call& call) {
     return operands.has_value();
   }
   const bool in_place = operands->target.defined();
-  const SpecPtr target =
-      in_place ? spec_of(operands->target) : broadcast_spec(operands->tensors, operands->sizes);
+  const SpecPtr target = in_place ? spec_of(operands->target) : broadcast_spec(operands->tensors, operands->sizes);
   const bool accepted = in_place && accept_partial(call, *operands);
   const AxisSet partial = accepted ? partial_axes(operands->target) : linear_partial(call, *operands, target);
   torch::jit::Stack arguments = call.arguments();

@@ -3,10 +3,11 @@
 
 #include <ATen/Functions.h>
 
-#include "layout.hpp"
 #include "renga/core/text.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // Random operators. On a split tensor each element's value comes from its global index (the same on every
@@ -21,8 +22,7 @@ std::optional<at::Generator> generator_of(const c10::IValue& value) {
 // With RENGA_CHECK=1 ranks whose generators differ are an error, not a silent drift.
 void check_generator(const DeviceMesh& mesh, const std::optional<at::Generator>& generator, const char* where) {
   if (mesh.world().settings().check && mesh.world().size() > 1) {
-    mesh.world().require_same(text("state of the random generator before ", where),
-                              text(generator_digest(generator)));
+    mesh.world().require_same(text("state of the random generator before ", where), text(generator_digest(generator)));
   }
 }
 

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <limits>
 #include <optional>
 
 #include <ATen/Functions.h>
 #include <ATen/WrapDimUtils.h>
 
-#include "layout.hpp"
-#include "reduction.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
+#include "reduction.hpp"
 #include "rules.hpp"
 
-// Reductions. Sums stay Partial along the axes that split a reduced dim, and mean divides by the global
-// count. For the others each rank reduces its block, the results are gathered (they are small) and reduced
-// by the same operator, in rank order and with LibTorch's treatment of NaN.
+// Sums and means, Partial along the axes that split a reduced dim; and what looks along an unsplit dim.
 namespace renga {
 
 Reduction make_reduction(const at::Tensor& self, std::vector<std::int64_t> dims, KeepDim keep) {
@@ -61,20 +58,22 @@ at::Tensor gather_blocks(const at::Tensor& block, const DeviceMesh& mesh, AxisSe
   return blocks;
 }
 
-namespace {
-
 std::vector<std::int64_t> optional_ints(const c10::IValue& value) {
-  return value.isNone() ? std::vector<std::int64_t>{} : value.isInt() ? std::vector<std::int64_t>{value.toInt()}
-                                                                     : value.toIntVector();
+  return value.isNone()  ? std::vector<std::int64_t>{}
+         : value.isInt() ? std::vector<std::int64_t>{value.toInt()}
+                         : value.toIntVector();
 }
 
 KeepDim keep_dim(const c10::IValue& value) { return value.toBool() ? KeepDim::Yes : KeepDim::No; }
+
+namespace {
 
 std::optional<at::ScalarType> dtype_of(const c10::IValue& value) {
   return value.isNone() ? std::nullopt : std::optional(value.toScalarType());
 }
 
-at::Tensor local_sum(const at::Tensor& self, const Reduction& reduction, KeepDim keep, std::optional<at::ScalarType> dtype) {
+at::Tensor local_sum(const at::Tensor& self, const Reduction& reduction, KeepDim keep,
+                     std::optional<at::ScalarType> dtype) {
   const at::Tensor& local = local_tensor(self);
   return dtype ? at::sum(local, reduction.dims, keep == KeepDim::Yes, *dtype)
                : at::sum(local, reduction.dims, keep == KeepDim::Yes);
@@ -131,82 +130,11 @@ bool mean(Call& call) {
   return true;
 }
 
-// The result over an empty block, which must not change the result over all of them.
-at::Scalar identity_of(const std::string& base, at::ScalarType dtype) {
-  const bool floating = at::isFloatingType(dtype);
-  if (base == "prod" || base == "all") {
-    return 1;
-  }
-  if (base == "amax" || base == "max") {
-    return floating ? at::Scalar(-std::numeric_limits<double>::infinity())
-                    : at::Scalar(dtype == at::kBool || dtype == at::kByte ? 0 : std::numeric_limits<std::int64_t>::min());
-  }
-  if (base == "amin" || base == "min") {
-    return floating ? at::Scalar(std::numeric_limits<double>::infinity()) : at::Scalar(1);
-  }
-  return 0;  // any
-}
-
-// Integers have no infinity: an empty block repeats the first non-empty one, chosen by the cuts.
-bool may_have_empty_block(const at::Tensor& self, const Reduction& reduction) {
-  return std::any_of(reduction.dims.begin(), reduction.dims.end(), [&](std::int64_t d) {
-    const Cuts& cut = spec_of(self)->cuts[at_index(d)];
-    return std::adjacent_find(cut.begin(), cut.end()) != cut.end();
-  });
-}
-
-bool extremum_or_product(Call& call, const std::vector<std::int64_t>& dims, KeepDim keep) {
-  const at::Tensor self = call.tensor(0);
-  if (!is_split(self) || self.dim() == 0 || self.numel() == 0) {
-    return false;
-  }
-  resolve(self);
-  const Reduction reduction = make_reduction(self, dims, keep);
-  const bool integer_extremum = !self.is_floating_point() && call.info().base != "prod" && call.info().base != "any" &&
-                                call.info().base != "all";
-  if (integer_extremum && may_have_empty_block(self, reduction)) {
-    return false;
-  }
-  const at::Tensor& local = local_tensor(self);
-  torch::jit::Stack arguments = call.arguments();
-  arguments[0] = local;
-  at::Tensor value;
-  if (local.numel() == 0 && std::any_of(reduction.dims.begin(), reduction.dims.end(),
-                                        [&](std::int64_t d) { return local.size(d) == 0; })) {
-    arguments[0] = at::empty({1}, local.options()).fill_(identity_of(call.info().base, self.scalar_type()));
-    const auto dtype = call.info().base == "prod" && !call[call.size() - 1].isNone()
-                           ? call[call.size() - 1].toScalarType()
-                       : call.info().base == "prod" && !self.is_floating_point() ? at::kLong
-                       : call.info().base == "any" || call.info().base == "all"
-                           ? (self.scalar_type() == at::kByte ? at::kByte : at::kBool)
-                           : self.scalar_type();
-    value = at::full(reduction.spec->local_sizes(), identity_of(call.info().base, self.scalar_type()),
-                     local.options().dtype(dtype));
-  } else {
-    value = call.run(arguments).front().toTensor();
-  }
-  if (reduction.axes != 0) {
-    const at::Tensor blocks = gather_blocks(value, spec_of(self)->mesh, reduction.axes);
-    const auto& base = call.info().base;
-    value = base == "prod"                     ? at::prod(blocks, 0, false, blocks.scalar_type())
-            : base == "amax" || base == "max" ? at::amax(blocks, 0)
-            : base == "amin" || base == "min" ? at::amin(blocks, 0)
-            : base == "any"                    ? at::any(blocks, 0)
-                                               : at::all(blocks, 0);
-  }
-  call.give_all(wrap(value, reduction.spec));
-  return true;
-}
-
-bool over_all(Call& call) { return extremum_or_product(call, {}, KeepDim::No); }
-
-bool over_dims(Call& call) { return extremum_or_product(call, optional_ints(call[1]), keep_dim(call[2])); }
-
 // max, argmax, sort, cumsum … along a dim that is not split: every block by itself.
 template <std::size_t DimArgument, std::size_t KeepArgument>
 bool along_unsplit(Call& call) {
   const at::Tensor self = call.tensor(0);
-  if (!is_split(self) || self.dim() == 0 || call[DimArgument].isNone() || local_tensor(self).numel() < 0) {
+  if (!is_split(self) || self.dim() == 0 || call[DimArgument].isNone()) {
     return false;
   }
   const auto dim = at::maybe_wrap_dim(call[DimArgument].toInt(), self.dim());
@@ -233,16 +161,6 @@ Rules reduce_rules() {
       {"aten::sum.dim_IntList", &sum},
       {"aten::mean", &mean},
       {"aten::mean.dim", &mean},
-      {"aten::prod", &over_all},
-      {"aten::max", &over_all},
-      {"aten::min", &over_all},
-      {"aten::any", &over_all},
-      {"aten::all", &over_all},
-      {"aten::amax", &over_dims},
-      {"aten::amin", &over_dims},
-      {"aten::prod.dim_int", &over_dims},
-      {"aten::any.dim", &over_dims},
-      {"aten::all.dim", &over_dims},
       {"aten::max.dim", &along_unsplit<1, 2>},
       {"aten::min.dim", &along_unsplit<1, 2>},
       {"aten::argmax", &along_unsplit<1, 2>},

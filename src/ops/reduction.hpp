@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/ivalue.h>
+
 #include "layout.hpp"
 
 namespace renga {
@@ -14,6 +16,10 @@ struct Reduction {
   std::int64_t count = 1;          ///< global number of elements behind one result
   SpecPtr spec;                    ///< of the result
 };
+
+/// A dims argument: None, one integer or a list.
+std::vector<std::int64_t> optional_ints(const c10::IValue& value);
+KeepDim keep_dim(const c10::IValue& value);
 
 /// No dims means all of them.
 Reduction make_reduction(const at::Tensor& self, std::vector<std::int64_t> dims, KeepDim keep);

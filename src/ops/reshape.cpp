@@ -3,11 +3,12 @@
 
 #include <ATen/Functions.h>
 
-#include "layout.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
 #include "renga/tensor/geometry.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // view and its kin. Row-major order maps each group of old dims to a group of new dims of the same
@@ -71,7 +72,8 @@ std::int64_t product(const Sizes& sizes, std::size_t begin, std::size_t end) {
 }
 
 // Carries the splits of one group over; false when a split dim does not lead it.
-bool carry_group(const Spec& spec, const Sizes& after, const Group& group, Placements& placements, std::vector<Cuts>& cuts) {
+bool carry_group(const Spec& spec, const Sizes& after, const Group& group, Placements& placements,
+                 std::vector<Cuts>& cuts) {
   for (std::size_t d = group.old_begin; d < group.old_end; ++d) {
     const auto dim = static_cast<std::int64_t>(d);
     if (!spec.is_split(dim)) {
@@ -126,8 +128,8 @@ bool view(Call& call) {
   const SpecPtr spec = reshaped_spec(spec_of(self), sizes);
   const ViewStrides geometry = view_strides(self.sizes(), self.strides(), sizes);
   if (!geometry.viewable) {
-    throw InvalidArgument(text("view: sizes ", sizes_text(sizes), " do not fit the strides ", sizes_text(self.strides()),
-                               " of sizes ", sizes_text(self.sizes()), "; use reshape"));
+    throw InvalidArgument(text("view: sizes ", sizes_text(sizes), " do not fit the strides ",
+                               sizes_text(self.strides()), " of sizes ", sizes_text(self.sizes()), "; use reshape"));
   }
   if (!spec) {
     return false;

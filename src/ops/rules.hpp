@@ -15,6 +15,7 @@ Rules batch_norm_rules();
 Rules cat_rules();
 Rules convolution_rules();
 Rules copy_rules();
+Rules extremum_rules();
 Rules factory_rules();
 Rules loss_rules();
 Rules matmul_rules();

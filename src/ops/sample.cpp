@@ -4,9 +4,10 @@
 #include <ATen/Functions.h>
 #include <ATen/WrapDimUtils.h>
 
-#include "layout.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // Operators that treat each sample (or each row, or each plane) by itself: pooling, resizing, padding,

@@ -5,9 +5,10 @@
 #include <ATen/Functions.h>
 #include <ATen/WrapDimUtils.h>
 
-#include "layout.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // Slices, also across a split dim: each rank keeps what lies in its own block, so a slice aliases and
@@ -64,7 +65,8 @@ Slice read_slice(const at::Tensor& self, std::int64_t dim, const c10::IValue& st
   const std::int64_t length = self.size(wrapped);
   const std::int64_t from = clamp_index(start.isNone() ? 0 : start.toInt(), length);
   const std::int64_t past = end.isNone() ? length : end.toInt();
-  const std::int64_t to = std::max(from, clamp_index(past == std::numeric_limits<std::int64_t>::max() ? length : past, length));
+  const std::int64_t to =
+      std::max(from, clamp_index(past == std::numeric_limits<std::int64_t>::max() ? length : past, length));
   return {wrapped, from, (to - from + step - 1) / step, step};
 }
 
@@ -177,8 +179,8 @@ bool slice_backward(Call& call) {
   auto cuts = spec_of(gradient)->cuts;
   cuts[at_index(dim)].clear();
   const auto spec = make_spec(spec_of(gradient)->mesh, spec_of(gradient)->placements, sizes, cuts);
-  const at::Tensor whole_gradient = wrap(at::zeros(spec->local_sizes(), local_tensor(gradient).options()), spec,
-                                         gradient.strides());
+  const at::Tensor whole_gradient =
+      wrap(at::zeros(spec->local_sizes(), local_tensor(gradient).options()), spec, gradient.strides());
   const Slice slice = read_slice(whole_gradient, dim, call[3], call[4], call[5].toInt());
   const at::Tensor target = sliced(whole_gradient, slice);
   state(target).local.copy_(piece(gradient, spec_of(target)));

@@ -5,8 +5,9 @@
 #include <ATen/Functions.h>
 #include <ATen/WrapDimUtils.h>
 
-#include "layout.hpp"
 #include "renga/tensor/rule.hpp"
+
+#include "layout.hpp"
 #include "rules.hpp"
 
 // Views that keep whole dims: permutations, new and dropped dims of size 1, expansion. The local view and
@@ -160,14 +161,9 @@ bool expand(Call& call) {
 
 Rules view_rules() {
   return {
-      {"aten::t", &matrix_transpose},
-      {"aten::transpose.int", &transpose},
-      {"aten::permute", &permute},
-      {"aten::unsqueeze", &unsqueeze},
-      {"aten::squeeze", &squeeze},
-      {"aten::squeeze.dim", &squeeze_dim},
-      {"aten::squeeze.dims", &squeeze_dims},
-      {"aten::expand", &expand},
+      {"aten::t", &matrix_transpose},        {"aten::transpose.int", &transpose}, {"aten::permute", &permute},
+      {"aten::unsqueeze", &unsqueeze},       {"aten::squeeze", &squeeze},         {"aten::squeeze.dim", &squeeze_dim},
+      {"aten::squeeze.dims", &squeeze_dims}, {"aten::expand", &expand},
   };
 }
 

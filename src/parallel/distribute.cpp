@@ -53,8 +53,8 @@ void require_same_module(const DeviceMesh& mesh, const torch::nn::Module& module
   std::string difference;
   for (std::size_t i = 0; i < std::max(first.size(), mine.size()) && difference.empty(); ++i) {
     if (line_or_nothing(first, i) != line_or_nothing(mine, i)) {
-      difference = text("rank 0 has ", line_or_nothing(first, i), ", rank ", world.rank(), " has ",
-                        line_or_nothing(mine, i));
+      difference =
+          text("rank 0 has ", line_or_nothing(first, i), ", rank ", world.rank(), " has ", line_or_nothing(mine, i));
     }
   }
   for (const auto& reported : world.all_gather_text(difference)) {

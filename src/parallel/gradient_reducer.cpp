@@ -10,10 +10,11 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "bucket.hpp"
 #include "renga/core/text.hpp"
 #include "renga/tensor/rule.hpp"
 #include "renga/tensor/state.hpp"
+
+#include "bucket.hpp"
 
 namespace renga {
 namespace {
@@ -154,7 +155,8 @@ class GradientReducer::Engine : public std::enable_shared_from_this<Engine> {
       return false;
     }
     const Place place = places_[late.parameter];
-    return place.bucket == kNowhere || !buckets_[place.bucket]->fits(*gradient, buckets_[place.bucket]->slots()[place.slot]);
+    return place.bucket == kNowhere ||
+           !buckets_[place.bucket]->fits(*gradient, buckets_[place.bucket]->slots()[place.slot]);
   }
 
   // Buckets in the order in which gradients came, those of before first.
@@ -177,7 +179,8 @@ class GradientReducer::Engine : public std::enable_shared_from_this<Engine> {
       const std::int64_t limit = first ? options_.first_bucket_bytes : options_.bucket_bytes;
       if (found == open.end() || buckets_[found->second]->bytes() >= limit) {
         open[key] = buckets_.size();
-        buckets_.push_back(std::make_unique<Bucket>(state(parameters_[late.parameter]).spec->mesh, key.first, key.second));
+        buckets_.push_back(
+            std::make_unique<Bucket>(state(parameters_[late.parameter]).spec->mesh, key.first, key.second));
       }
       const std::size_t b = open[key];
       places_[late.parameter] = {b, buckets_[b]->slots().size()};
@@ -201,7 +204,9 @@ class GradientReducer::Engine : public std::enable_shared_from_this<Engine> {
       mine += text(mine.empty() ? "" : " ", late.parameter);
     }
     if (!order.empty()) {
-      state(parameters_[order.front().parameter]).spec->mesh.world().require_same("order of gradients in backward", mine);
+      state(parameters_[order.front().parameter])
+          .spec->mesh.world()
+          .require_same("order of gradients in backward", mine);
     }
   }
 

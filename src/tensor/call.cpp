@@ -63,8 +63,7 @@ void Call::give(torch::jit::Stack results) {
   }
 }
 
-c10::IValue map_tensors(
-    const c10::IValue& value, const std::function<at::Tensor(const at::Tensor&)>& change) {
+c10::IValue map_tensors(const c10::IValue& value, const std::function<at::Tensor(const at::Tensor&)>& change) {
   const auto changed = [&change](const at::Tensor& tensor) { return tensor.defined() ? change(tensor) : tensor; };
   if (value.isTensor()) {
     return changed(value.toTensor());

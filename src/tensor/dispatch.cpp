@@ -8,12 +8,13 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
-#include "fallback.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/log.hpp"
 #include "renga/core/text.hpp"
 #include "renga/tensor/rule.hpp"
 #include "renga/tensor/state.hpp"
+
+#include "fallback.hpp"
 
 namespace renga {
 
@@ -70,11 +71,13 @@ OperatorKernel::Entry& entry_of(const c10::OperatorHandle& op) {
 void report_gather(OperatorKernel::Entry& entry) {
   ++entry.gathered;
   if (registry().unruled == Unruled::Throw) {
-    throw NotAvailable(text(entry.info.name, ": no rule for these splits, and RENGA_STRICT=1 forbids gathering; "
+    throw NotAvailable(text(entry.info.name,
+                            ": no rule for these splits, and RENGA_STRICT=1 forbids gathering; "
                             "see docs/operators.md on adding a rule"));
   }
   if (!entry.warned.exchange(true)) {
-    log::warning(text(entry.info.name, ": no rule for these splits; gathered and computed whole on every rank. "
+    log::warning(text(entry.info.name,
+                      ": no rule for these splits; gathered and computed whole on every rank. "
                       "Exact, but slow: see docs/operators.md on adding a rule"));
   }
 }
@@ -139,8 +142,8 @@ void register_operators(const std::vector<RuleEntry>& rules) {
     by_name.emplace(entry.name, entry.rule);
   }
   auto& dispatcher = c10::Dispatcher::singleton();
-  auto library = std::make_unique<torch::Library>(
-      torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
+  auto library =
+      std::make_unique<torch::Library>(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
   // A backend fallback alone is not enough: operators with a CompositeExplicitAutograd kernel bypass it.
   for (const auto& name : dispatcher.getAllOpNames()) {
     const auto op = dispatcher.findOp(name);
@@ -157,8 +160,8 @@ void register_operators(const std::vector<RuleEntry>& rules) {
                   torch::CppFunction::makeFromBoxedFunctor(std::make_unique<OperatorKernel>(entry)));
   }
   registry().libraries.push_back(std::move(library));
-  auto rest = std::make_unique<torch::Library>(
-      torch::Library::IMPL, "_", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
+  auto rest =
+      std::make_unique<torch::Library>(torch::Library::IMPL, "_", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
   rest->fallback(torch::CppFunction::makeFromBoxedFunction<&late>());
   registry().libraries.push_back(std::move(rest));
 }

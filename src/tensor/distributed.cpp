@@ -20,8 +20,8 @@ namespace {
 
 const DistributedImpl& checked_impl(const at::Tensor& tensor, const char* where) {
   if (!is_dtensor(tensor)) {
-    throw InvalidArgument(text(where, ": expected a distributed tensor, got ",
-                               tensor.defined() ? "a plain one" : "an undefined one"));
+    throw InvalidArgument(
+        text(where, ": expected a distributed tensor, got ", tensor.defined() ? "a plain one" : "an undefined one"));
   }
   return impl(tensor);
 }
@@ -34,15 +34,16 @@ at::TensorOptions plain(const at::TensorOptions& options) { return options.requi
 
 class Redistribute : public torch::autograd::Function<Redistribute> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& tensor, const SpecPtr& target) {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& tensor,
+                            const SpecPtr& target) {
     const LocalGuard guard;
     input_spec(*context, state(tensor).spec);
     const at::Tensor moved = piece(tensor, target);
     return wrap(moved.is_alias_of(state(tensor).local) ? moved.clone() : moved, target, tensor.strides());
   }
 
-  static torch::autograd::variable_list backward(
-      torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
     return {redistribute(gradients[0], input_spec(*context, nullptr)->placements), at::Tensor()};
   }
 
@@ -110,19 +111,22 @@ at::Tensor from_local(const at::Tensor& local_piece, const SpecPtr& spec) {
   return wrap(local_piece.detach(), spec).set_requires_grad(local_piece.requires_grad());
 }
 
-at::Tensor zeros(const DeviceMesh& mesh, at::IntArrayRef sizes, const Placements& placements, at::TensorOptions options) {
+at::Tensor zeros(const DeviceMesh& mesh, at::IntArrayRef sizes, const Placements& placements,
+                 at::TensorOptions options) {
   const LocalGuard guard;
   const auto spec = make_spec(mesh, placements, sizes.vec());
   return made(at::zeros(spec->local_sizes(), plain(options)), spec, options);
 }
 
-at::Tensor ones(const DeviceMesh& mesh, at::IntArrayRef sizes, const Placements& placements, at::TensorOptions options) {
+at::Tensor ones(const DeviceMesh& mesh, at::IntArrayRef sizes, const Placements& placements,
+                at::TensorOptions options) {
   const LocalGuard guard;
   const auto spec = make_spec(mesh, placements, sizes.vec());
   return made(at::ones(spec->local_sizes(), plain(options)), spec, options);
 }
 
-at::Tensor rand(const DeviceMesh& mesh, at::IntArrayRef sizes, const Placements& placements, at::TensorOptions options) {
+at::Tensor rand(const DeviceMesh& mesh, at::IntArrayRef sizes, const Placements& placements,
+                at::TensorOptions options) {
   const LocalGuard guard;
   const auto spec = make_spec(mesh, placements, sizes.vec());
   const at::Tensor tensor = made(at::empty(spec->local_sizes(), plain(options)), spec, options);
@@ -130,7 +134,8 @@ at::Tensor rand(const DeviceMesh& mesh, at::IntArrayRef sizes, const Placements&
   return tensor;
 }
 
-at::Tensor randn(const DeviceMesh& mesh, at::IntArrayRef sizes, const Placements& placements, at::TensorOptions options) {
+at::Tensor randn(const DeviceMesh& mesh, at::IntArrayRef sizes, const Placements& placements,
+                 at::TensorOptions options) {
   const LocalGuard guard;
   const auto spec = make_spec(mesh, placements, sizes.vec());
   const at::Tensor tensor = made(at::empty(spec->local_sizes(), plain(options)), spec, options);

@@ -83,13 +83,12 @@ class Results {
     Source source;
     source.base = wrap_state(base.tensor);
     source.seen = state(base.tensor).memory->epoch;
-    const auto replay = [call = call_.handle(), arguments = arguments_, from = base.value, result, item](
-                            const at::Tensor& whole_base) {
+    const auto replay = [call = call_.handle(), arguments = arguments_, from = base.value, result,
+                         item](const at::Tensor& whole_base) {
       torch::jit::Stack stack;
       for (const auto& argument : arguments) {
-        stack.push_back(map_tensors(argument, [&](const at::Tensor& tensor) {
-          return tensor.is_same(from) ? whole_base : tensor;
-        }));
+        stack.push_back(map_tensors(
+            argument, [&](const at::Tensor& tensor) { return tensor.is_same(from) ? whole_base : tensor; }));
       }
       call.callBoxed(&stack);
       return stack[result].isTensor() ? stack[result].toTensor() : stack[result].toTensorVector()[item];
@@ -103,8 +102,7 @@ class Results {
   // The geometry a true view of the base would have, by taking the view of a meta tensor.
   static void set_view_geometry(const at::Tensor& copy, const at::Tensor& base,
                                 const std::function<at::Tensor(const at::Tensor&)>& replay) {
-    const at::Tensor meta = at::empty_strided(
-        base.sizes(), base.strides(), base.options().device(at::kMeta));
+    const at::Tensor meta = at::empty_strided(base.sizes(), base.strides(), base.options().device(at::kMeta));
     const at::Tensor view = replay(meta);
     impl(copy).set_geometry(copy.sizes(), view.strides(), base.storage_offset() + view.storage_offset());
   }
@@ -121,8 +119,7 @@ bool needs_gather(const Call& call) {
   bool needed = false;
   for (std::size_t i = 0; i < call.size(); ++i) {
     for_each_tensor(call[i], [&needed](const at::Tensor& tensor) {
-      needed = needed || (is_dtensor(tensor) &&
-                          (state(tensor).spec->is_split() || partial_axes(tensor) != 0));
+      needed = needed || (is_dtensor(tensor) && (state(tensor).spec->is_split() || partial_axes(tensor) != 0));
     });
   }
   return needed;
@@ -157,8 +154,8 @@ void compute_replicated(Call& call) {
   torch::jit::Stack wrapped;
   for (std::size_t r = 0; r < outputs.size(); ++r) {
     std::size_t item = 0;
-    wrapped.push_back(map_tensors(
-        outputs[r], [&](const at::Tensor& value) { return results.wrap_result(value, r, item++); }));
+    wrapped.push_back(
+        map_tensors(outputs[r], [&](const at::Tensor& value) { return results.wrap_result(value, r, item++); }));
   }
   call.give(std::move(wrapped));
 }

@@ -32,15 +32,15 @@ c10::intrusive_ptr<c10::TensorImpl> DistributedImpl::copy(bool allow_change) con
   return copied;
 }
 
-c10::intrusive_ptr<c10::TensorImpl> DistributedImpl::shallow_copy_and_detach(
-    const c10::VariableVersion& version, bool allow_change) const {
+c10::intrusive_ptr<c10::TensorImpl> DistributedImpl::shallow_copy_and_detach(const c10::VariableVersion& version,
+                                                                             bool allow_change) const {
   auto copied = copy(allow_change);
   copied->set_version_counter(version);
   return copied;
 }
 
-c10::intrusive_ptr<c10::TensorImpl> DistributedImpl::shallow_copy_and_detach(
-    c10::VariableVersion&& version, bool allow_change) const {
+c10::intrusive_ptr<c10::TensorImpl> DistributedImpl::shallow_copy_and_detach(c10::VariableVersion&& version,
+                                                                             bool allow_change) const {
   auto copied = copy(allow_change);
   copied->set_version_counter(std::move(version));
   return copied;
@@ -57,9 +57,7 @@ bool is_dtensor(const at::Tensor& tensor) {
   return tensor.defined() && tensor.unsafeGetTensorImpl()->key_set().has(c10::DispatchKey::PrivateUse1);
 }
 
-DistributedImpl& impl(const at::Tensor& tensor) {
-  return *static_cast<DistributedImpl*>(tensor.unsafeGetTensorImpl());
-}
+DistributedImpl& impl(const at::Tensor& tensor) { return *static_cast<DistributedImpl*>(tensor.unsafeGetTensorImpl()); }
 
 namespace {
 
@@ -101,8 +99,8 @@ at::Tensor wrap(const at::Tensor& local, const SpecPtr& spec, at::IntArrayRef or
   return make(std::move(state), strides, offset);
 }
 
-at::Tensor wrap_view(const at::Tensor& base, const at::Tensor& local, const SpecPtr& spec,
-                     at::IntArrayRef strides, std::int64_t offset) {
+at::Tensor wrap_view(const at::Tensor& base, const at::Tensor& local, const SpecPtr& spec, at::IntArrayRef strides,
+                     std::int64_t offset) {
   check_piece(local, *spec);
   return make(std::make_shared<State>(State{local, spec, state(base).memory}), strides, offset);
 }

@@ -11,17 +11,16 @@ namespace {
 
 void validate(const DeviceMesh& mesh, const Placements& placements, const std::vector<std::int64_t>& sizes) {
   if (static_cast<int>(placements.size()) != mesh.axis_count()) {
-    throw InvalidArgument(text("spec: expected ", mesh.axis_count(), " placements (one for each axis of ",
-                               mesh.text(), "), got ", placements.size()));
+    throw InvalidArgument(text("spec: expected ", mesh.axis_count(), " placements (one for each axis of ", mesh.text(),
+                               "), got ", placements.size()));
   }
   for (const auto& placement : placements) {
     if (placement.is_partial()) {
       throw InvalidArgument("spec: Partial is not a way to split a tensor");
     }
-    if (placement.is_shard() &&
-        (placement.dim() < 0 || placement.dim() >= static_cast<std::int64_t>(sizes.size()))) {
-      throw InvalidArgument(text("spec: ", placement.text(), ": the tensor has ", sizes.size(), " dims: ",
-                                 sizes_text(sizes)));
+    if (placement.is_shard() && (placement.dim() < 0 || placement.dim() >= static_cast<std::int64_t>(sizes.size()))) {
+      throw InvalidArgument(
+          text("spec: ", placement.text(), ": the tensor has ", sizes.size(), " dims: ", sizes_text(sizes)));
     }
   }
 }
@@ -75,8 +74,8 @@ std::vector<std::int64_t> Spec::local_sizes() const {
 }
 
 bool Spec::operator==(const Spec& other) const {
-  return this == &other || (sizes == other.sizes && placements == other.placements && cuts == other.cuts &&
-                            mesh == other.mesh);
+  return this == &other ||
+         (sizes == other.sizes && placements == other.placements && cuts == other.cuts && mesh == other.mesh);
 }
 
 std::string Spec::text() const {

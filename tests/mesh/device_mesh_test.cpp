@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "renga/core/error.hpp"
+
 #include "tests/support/world.hpp"
 
 namespace renga::test {

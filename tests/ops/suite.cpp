@@ -23,7 +23,9 @@ struct Results {
 // A fixed weighting makes every output element matter to the gradients.
 Tensor weights_like(const Tensor& output) {
   const auto count = output.numel();
-  return torch::linspace(-1.0, 1.3, std::max<std::int64_t>(count, 1), torch::kDouble).slice(0, 0, count).view(output.sizes());
+  return torch::linspace(-1.0, 1.3, std::max<std::int64_t>(count, 1), torch::kDouble)
+      .slice(0, 0, count)
+      .view(output.sizes());
 }
 
 Tensor weighted_sum(const std::vector<Tensor>& outputs) {

@@ -1,31 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "suite.hpp"
+#include "suite_inputs.hpp"
 
 namespace renga::test {
-namespace {
-
-namespace F = torch::nn::functional;
-using torch::Tensor;
-using Tensors = std::vector<Tensor>;
-
-Tensor real(torch::IntArrayRef sizes) { return torch::randn(sizes, torch::kDouble).set_requires_grad(true); }
-
-Tensor positive(torch::IntArrayRef sizes) {
-  return (torch::rand(sizes, torch::kDouble) + 0.3).set_requires_grad(true);
-}
-
-Tensor classes(torch::IntArrayRef sizes, std::int64_t count) { return torch::randint(count, sizes, torch::kLong); }
-
-class Suite {
- public:
-  void add(std::string name, Tensors inputs, std::function<Tensors(const Tensors&)> run) {
-    cases.push_back({std::move(name), std::move(inputs), std::move(run)});
-  }
-  void twice(std::string name, Tensors inputs, std::function<Tensors(const Tensors&)> run) {
-    cases.push_back({std::move(name), std::move(inputs), std::move(run), 1});
-  }
-  std::vector<SuiteCase> cases;
-};
 
 void add_pointwise(Suite& s) {
   const auto unary = [&s](const char* name, Tensor (*f)(const Tensor&)) {
@@ -58,13 +34,18 @@ void add_pointwise(Suite& s) {
   s.add("silu", {real({7, 3})}, [](const Tensors& x) { return Tensors{torch::silu(x[0])}; });
   s.add("log_sigmoid", {real({7, 3})}, [](const Tensors& x) { return Tensors{torch::log_sigmoid(x[0])}; });
   s.add("clamp", {real({7, 3})}, [](const Tensors& x) { return Tensors{x[0].clamp(-0.5, 0.5)}; });
-  s.add("where", {real({5, 3}), real({5, 3})}, [](const Tensors& x) { return Tensors{torch::where(x[0] > x[1], x[0], x[1] * 2)}; });
+  s.add("where", {real({5, 3}), real({5, 3})},
+        [](const Tensors& x) { return Tensors{torch::where(x[0] > x[1], x[0], x[1] * 2)}; });
   s.add("masked_fill", {real({5, 3})}, [](const Tensors& x) { return Tensors{x[0].masked_fill(x[0] > 0, 2.0)}; });
   s.add("maximum", {real({5, 3}), real({3})}, [](const Tensors& x) { return Tensors{torch::maximum(x[0], x[1])}; });
-  s.add("addcmul", {real({5, 3}), real({5, 3}), real({3})}, [](const Tensors& x) { return Tensors{torch::addcmul(x[0], x[1], x[2], 0.5)}; });
-  s.add("addcdiv", {real({5, 3}), real({5, 3}), positive({5, 3})}, [](const Tensors& x) { return Tensors{torch::addcdiv(x[0], x[1], x[2], 0.5)}; });
+  s.add("addcmul", {real({5, 3}), real({5, 3}), real({3})},
+        [](const Tensors& x) { return Tensors{torch::addcmul(x[0], x[1], x[2], 0.5)}; });
+  s.add("addcdiv", {real({5, 3}), real({5, 3}), positive({5, 3})},
+        [](const Tensors& x) { return Tensors{torch::addcdiv(x[0], x[1], x[2], 0.5)}; });
   s.add("lerp", {real({5, 3}), real({5, 3})}, [](const Tensors& x) { return Tensors{torch::lerp(x[0], x[1], 0.3)}; });
-  s.add("compare", {real({5, 3}), real({3})}, [](const Tensors& x) { return Tensors{x[0] < x[1], x[0] == x[0], x[0].ge(0).logical_not()}; });
+  s.add("compare", {real({5, 3}), real({3})}, [](const Tensors& x) {
+    return Tensors{x[0] < x[1], x[0] == x[0], x[0].ge(0).logical_not()};
+  });
   s.add("in place", {real({5, 3}), real({3})}, [](const Tensors& x) {
     Tensor y = x[0] * 1;
     y.mul_(2).add_(x[1], 0.5).sub_(1).div_(3);
@@ -90,28 +71,57 @@ void add_pointwise(Suite& s) {
     y.diagonal().mul_(2);
     return Tensors{y * 3};
   });
-  s.add("to", {real({5, 3})}, [](const Tensors& x) { return Tensors{x[0].to(torch::kFloat).to(torch::kDouble), x[0].to(torch::kLong)}; });
-  s.add("clone detach", {real({5, 3})}, [](const Tensors& x) { return Tensors{x[0].clone() + x[0].detach(), x[0].contiguous()}; });
+  s.add("to", {real({5, 3})}, [](const Tensors& x) {
+    return Tensors{x[0].to(torch::kFloat).to(torch::kDouble), x[0].to(torch::kLong)};
+  });
+  s.add("clone detach", {real({5, 3})}, [](const Tensors& x) {
+    return Tensors{x[0].clone() + x[0].detach(), x[0].contiguous()};
+  });
 }
 
 void add_views(Suite& s) {
-  s.twice("transpose", {real({5, 3, 4})}, [](const Tensors& x) { return Tensors{x[0].transpose(0, 2) * 2, x[0].permute({1, 2, 0}).exp()}; });
+  s.twice("transpose", {real({5, 3, 4})}, [](const Tensors& x) {
+    return Tensors{x[0].transpose(0, 2) * 2, x[0].permute({1, 2, 0}).exp()};
+  });
   s.add("t", {real({5, 3})}, [](const Tensors& x) { return Tensors{x[0].t().exp(), x[0].t().contiguous()}; });
-  s.add("squeeze", {real({5, 1, 4})}, [](const Tensors& x) { return Tensors{x[0].squeeze(1), x[0].squeeze(), x[0].unsqueeze(0), x[0].unsqueeze(-1)}; });
-  s.add("expand", {real({5, 1, 4})}, [](const Tensors& x) { return Tensors{x[0].expand({5, 3, 4}), x[0].expand({2, 5, 1, 4}), x[0].repeat({1, 2, 1})}; });
-  s.add("flatten", {real({6, 2, 3, 4})}, [](const Tensors& x) { return Tensors{x[0].flatten(1), x[0].flatten(), x[0].flatten(0, 1), x[0].flatten(2)}; });
-  s.add("view", {real({6, 8})}, [](const Tensors& x) { return Tensors{x[0].view({6, 2, 4}), x[0].view({2, 3, 8}), x[0].view({-1}), x[0].view({12, 4}), x[0].view({6, 8, 1}), x[0].view({1, 6, 8})}; });
-  s.add("reshape of transposed", {real({6, 8})}, [](const Tensors& x) { return Tensors{x[0].t().reshape({-1}), x[0].t().reshape({2, 4, 6})}; });
-  s.add("unflatten", {real({6, 8})}, [](const Tensors& x) { return Tensors{x[0].unflatten(1, {2, 4}), x[0].unflatten(0, {3, 2})}; });
-  s.add("slice", {real({7, 5})}, [](const Tensors& x) { return Tensors{x[0].slice(0, 1, 6), x[0].slice(0, 1, 7, 2), x[0].slice(1, -3), x[0].slice(0, 5, 2), x[0].narrow(0, 3, 4)}; });
-  s.add("select", {real({7, 5})}, [](const Tensors& x) { return Tensors{x[0].select(0, 3), x[0].select(1, -1), x[0][0]}; });
+  s.add("squeeze", {real({5, 1, 4})}, [](const Tensors& x) {
+    return Tensors{x[0].squeeze(1), x[0].squeeze(), x[0].unsqueeze(0), x[0].unsqueeze(-1)};
+  });
+  s.add("expand", {real({5, 1, 4})}, [](const Tensors& x) {
+    return Tensors{x[0].expand({5, 3, 4}), x[0].expand({2, 5, 1, 4}), x[0].repeat({1, 2, 1})};
+  });
+  s.add("flatten", {real({6, 2, 3, 4})}, [](const Tensors& x) {
+    return Tensors{x[0].flatten(1), x[0].flatten(), x[0].flatten(0, 1), x[0].flatten(2)};
+  });
+  s.add("view", {real({6, 8})}, [](const Tensors& x) {
+    return Tensors{x[0].view({6, 2, 4}), x[0].view({2, 3, 8}), x[0].view({-1}),
+                   x[0].view({12, 4}),   x[0].view({6, 8, 1}), x[0].view({1, 6, 8})};
+  });
+  s.add("reshape of transposed", {real({6, 8})}, [](const Tensors& x) {
+    return Tensors{x[0].t().reshape({-1}), x[0].t().reshape({2, 4, 6})};
+  });
+  s.add("unflatten", {real({6, 8})}, [](const Tensors& x) {
+    return Tensors{x[0].unflatten(1, {2, 4}), x[0].unflatten(0, {3, 2})};
+  });
+  s.add("slice", {real({7, 5})}, [](const Tensors& x) {
+    return Tensors{x[0].slice(0, 1, 6), x[0].slice(0, 1, 7, 2), x[0].slice(1, -3), x[0].slice(0, 5, 2),
+                   x[0].narrow(0, 3, 4)};
+  });
+  s.add("select", {real({7, 5})}, [](const Tensors& x) {
+    return Tensors{x[0].select(0, 3), x[0].select(1, -1), x[0][0]};
+  });
   s.add("split", {real({7, 4})}, [](const Tensors& x) {
     Tensors out;
-    for (const auto& t : x[0].split(3, 0)) out.push_back(t * 2);
-    for (const auto& t : x[0].chunk(2, 1)) out.push_back(t * 3);
-    for (const auto& t : x[0].unbind(1)) out.push_back(t.exp());
-    for (const auto& t : x[0].unbind(0)) out.push_back(t.exp());
-    for (const auto& t : x[0].split_with_sizes({2, 5}, 0)) out.push_back(t.exp());
+    for (const auto& t : x[0].split(3, 0))
+      out.push_back(t * 2);
+    for (const auto& t : x[0].chunk(2, 1))
+      out.push_back(t * 3);
+    for (const auto& t : x[0].unbind(1))
+      out.push_back(t.exp());
+    for (const auto& t : x[0].unbind(0))
+      out.push_back(t.exp());
+    for (const auto& t : x[0].split_with_sizes({2, 5}, 0))
+      out.push_back(t.exp());
     return out;
   });
   s.add("as_strided", {real({6, 4})}, [](const Tensors& x) { return Tensors{x[0].as_strided({3, 2}, {8, 1}, 1) * 2}; });
@@ -120,12 +130,16 @@ void add_views(Suite& s) {
     y.slice(1, 1, 3).as_strided({6, 2}, {4, 1}, 1).mul_(2);
     return Tensors{y};
   });
-  s.twice("cat", {real({5, 3}), real({4, 3})}, [](const Tensors& x) { return Tensors{torch::cat({x[0], x[1]}, 0), torch::cat({x[0], x[0] * 2}, 1)}; });
+  s.twice("cat", {real({5, 3}), real({4, 3})}, [](const Tensors& x) {
+    return Tensors{torch::cat({x[0], x[1]}, 0), torch::cat({x[0], x[0] * 2}, 1)};
+  });
   s.add("cat and part", {real({5, 3}), real({5, 3})}, [](const Tensors& x) {
     const Tensor y = torch::cat({x[0], x[1]}).exp();
     return Tensors{y.slice(0, 0, 5).mean(), y.slice(0, 5).sum()};
   });
-  s.add("stack", {real({5, 3}), real({5, 3})}, [](const Tensors& x) { return Tensors{torch::stack({x[0], x[1]}, 0), torch::stack({x[0], x[1]}, 2)}; });
+  s.add("stack", {real({5, 3}), real({5, 3})}, [](const Tensors& x) {
+    return Tensors{torch::stack({x[0], x[1]}, 0), torch::stack({x[0], x[1]}, 2)};
+  });
   s.add("channels_last", {real({3, 4, 2, 5})}, [](const Tensors& x) {
     const Tensor y = x[0].contiguous(torch::MemoryFormat::ChannelsLast);
     return Tensors{y * 2, y.permute({0, 2, 3, 1}).reshape({-1, 4}), y.flatten(1)};
@@ -133,107 +147,36 @@ void add_views(Suite& s) {
 }
 
 void add_reductions(Suite& s) {
-  s.twice("sum", {real({5, 3, 2})}, [](const Tensors& x) { return Tensors{x[0].sum(), x[0].sum(0), x[0].sum(torch::IntArrayRef{0, 2}), x[0].sum(1, true)}; });
-  s.twice("mean", {real({5, 3, 2})}, [](const Tensors& x) { return Tensors{x[0].mean(), x[0].mean(0), x[0].mean(torch::IntArrayRef{1, 2}), x[0].mean(0, true)}; });
-  s.add("mean of square", {real({5, 3})}, [](const Tensors& x) { return Tensors{x[0].square().mean() * 2, x[0].sum().exp()}; });
+  s.twice("sum", {real({5, 3, 2})}, [](const Tensors& x) {
+    return Tensors{x[0].sum(), x[0].sum(0), x[0].sum(torch::IntArrayRef{0, 2}), x[0].sum(1, true)};
+  });
+  s.twice("mean", {real({5, 3, 2})}, [](const Tensors& x) {
+    return Tensors{x[0].mean(), x[0].mean(0), x[0].mean(torch::IntArrayRef{1, 2}), x[0].mean(0, true)};
+  });
+  s.add("mean of square", {real({5, 3})}, [](const Tensors& x) {
+    return Tensors{x[0].square().mean() * 2, x[0].sum().exp()};
+  });
   s.add("prod", {positive({5, 3})}, [](const Tensors& x) { return Tensors{x[0].prod(), x[0].prod(0), x[0].prod(1)}; });
-  s.add("amax", {real({5, 3})}, [](const Tensors& x) { return Tensors{x[0].amax(0), x[0].amin(1), x[0].amax(), x[0].max(), x[0].min()}; });
-  s.add("max dim", {real({5, 3})}, [](const Tensors& x) { return Tensors{std::get<0>(x[0].max(1)), std::get<1>(x[0].max(0)), x[0].argmax(1), x[0].argmax(0), x[0].argmax()}; });
-  s.add("any all", {real({5, 3})}, [](const Tensors& x) { return Tensors{(x[0] > 1).any(), (x[0] > -9).all(), (x[0] > 0).any(0), (x[0] > 0).all(1)}; });
-  s.add("integers", {classes({7, 2}, 9)}, [](const Tensors& x) { return Tensors{x[0].sum(), x[0].max(), x[0].amin(0), (x[0] + 1).prod(1), x[0].eq(3).sum()}; });
+  s.add("amax", {real({5, 3})}, [](const Tensors& x) {
+    return Tensors{x[0].amax(0), x[0].amin(1), x[0].amax(), x[0].max(), x[0].min()};
+  });
+  s.add("max dim", {real({5, 3})}, [](const Tensors& x) {
+    return Tensors{std::get<0>(x[0].max(1)), std::get<1>(x[0].max(0)), x[0].argmax(1), x[0].argmax(0), x[0].argmax()};
+  });
+  s.add("any all", {real({5, 3})}, [](const Tensors& x) {
+    return Tensors{(x[0] > 1).any(), (x[0] > -9).all(), (x[0] > 0).any(0), (x[0] > 0).all(1)};
+  });
+  s.add("integers", {classes({7, 2}, 9)}, [](const Tensors& x) {
+    return Tensors{x[0].sum(), x[0].max(), x[0].amin(0), (x[0] + 1).prod(1), x[0].eq(3).sum()};
+  });
   s.add("var", {real({6, 3})}, [](const Tensors& x) { return Tensors{x[0].var(0), x[0].std(1), x[0].var()}; });
-  s.add("norm", {real({6, 3})}, [](const Tensors& x) { return Tensors{x[0].norm(), x[0].norm(2, 1), x[0].norm(1, 0)}; });
-  s.add("cumsum", {real({6, 3})}, [](const Tensors& x) { return Tensors{x[0].cumsum(0), x[0].cumsum(1), x[0].logsumexp(1)}; });
-}
-
-void add_products(Suite& s) {
-  s.twice("mm", {real({5, 4}), real({4, 3})}, [](const Tensors& x) { return Tensors{x[0].mm(x[1])}; });
-  s.add("matmul transposed", {real({5, 4}), real({3, 4})}, [](const Tensors& x) { return Tensors{x[0].matmul(x[1].t())}; });
-  s.twice("linear", {real({5, 4}), real({3, 4}), real({3})}, [](const Tensors& x) { return Tensors{torch::linear(x[0], x[1], x[2])}; });
-  s.add("linear 3-d", {real({3, 5, 4}), real({6, 4}), real({6})}, [](const Tensors& x) { return Tensors{torch::linear(x[0], x[1], x[2])}; });
-  s.add("bmm", {real({3, 5, 4}), real({3, 4, 2})}, [](const Tensors& x) { return Tensors{x[0].bmm(x[1])}; });
-  s.add("baddbmm", {real({3, 5, 2}), real({3, 5, 4}), real({3, 4, 2})}, [](const Tensors& x) { return Tensors{torch::baddbmm(x[0], x[1], x[2], 0.5, 2)}; });
-  s.add("mv", {real({5, 4}), real({4})}, [](const Tensors& x) { return Tensors{x[0].mv(x[1]), x[1].dot(x[1])}; });
-  s.add("addmm", {real({5, 3}), real({5, 4}), real({4, 3})}, [](const Tensors& x) { return Tensors{torch::addmm(x[0], x[1], x[2], 0.5, 2)}; });
-}
-
-void add_convolutions(Suite& s) {
-  s.twice("conv2d", {real({5, 4, 6, 5}), real({3, 4, 3, 3}), real({3})}, [](const Tensors& x) { return Tensors{torch::conv2d(x[0], x[1], x[2], 1, 1)}; });
-  s.add("conv2d stride", {real({3, 2, 7, 7}), real({4, 2, 3, 3})}, [](const Tensors& x) { return Tensors{torch::conv2d(x[0], x[1], {}, 2, 1, 1)}; });
-  s.add("conv2d dilated", {real({3, 2, 7, 7}), real({4, 2, 3, 3})}, [](const Tensors& x) { return Tensors{torch::conv2d(x[0], x[1], {}, 1, 2, 2)}; });
-  s.add("conv2d groups", {real({4, 4, 5, 5}), real({6, 2, 3, 3}), real({6})}, [](const Tensors& x) { return Tensors{F::conv2d(x[0], x[1], F::Conv2dFuncOptions().bias(x[2]).groups(2))}; });
-  s.add("conv2d channels_last", {real({4, 3, 5, 5}), real({6, 3, 3, 3})}, [](const Tensors& x) {
-    return Tensors{torch::conv2d(x[0].contiguous(torch::MemoryFormat::ChannelsLast), x[1], {}, 1, 1)};
+  s.add("norm", {real({6, 3})}, [](const Tensors& x) {
+    return Tensors{x[0].norm(), x[0].norm(2, 1), x[0].norm(1, 0)};
   });
-  s.add("conv1d", {real({5, 3, 8}), real({4, 3, 3}), real({4})}, [](const Tensors& x) { return Tensors{torch::conv1d(x[0], x[1], x[2])}; });
-  s.add("conv3d", {real({3, 2, 4, 4, 4}), real({2, 2, 2, 2, 2})}, [](const Tensors& x) { return Tensors{torch::conv3d(x[0], x[1])}; });
-  s.add("conv_transpose2d", {real({4, 3, 4, 4}), real({3, 5, 4, 4}), real({5})}, [](const Tensors& x) { return Tensors{torch::conv_transpose2d(x[0], x[1], x[2], 2, 1)}; });
-}
-
-void add_samples(Suite& s) {
-  const auto image = [] { return real({5, 3, 6, 6}); };
-  s.add("avg_pool2d", {image()}, [](const Tensors& x) { return Tensors{torch::avg_pool2d(x[0], 2)}; });
-  s.add("max_pool2d", {image()}, [](const Tensors& x) { return Tensors{torch::max_pool2d(x[0], 3, 2, 1)}; });
-  s.add("adaptive_avg_pool2d", {image()}, [](const Tensors& x) { return Tensors{torch::adaptive_avg_pool2d(x[0], {1, 1}), torch::adaptive_avg_pool2d(x[0], {2, 4})}; });
-  s.add("upsample", {image()}, [](const Tensors& x) {
-    return Tensors{F::interpolate(x[0], F::InterpolateFuncOptions().scale_factor(std::vector<double>{2, 2}).mode(torch::kNearest)),
-                   F::interpolate(x[0], F::InterpolateFuncOptions().size(std::vector<std::int64_t>{9, 8}).mode(torch::kBilinear).align_corners(false))};
-  });
-  s.add("pad", {image()}, [](const Tensors& x) { return Tensors{torch::constant_pad_nd(x[0], {1, 2, 0, 1}), torch::reflection_pad2d(x[0], {1, 1, 2, 2})}; });
-  s.twice("softmax", {real({5, 4})}, [](const Tensors& x) { return Tensors{torch::softmax(x[0], 1), torch::log_softmax(x[0], 1), torch::softmax(x[0], 0)}; });
-  s.add("layer_norm", {real({5, 4}), real({4}), real({4})}, [](const Tensors& x) { return Tensors{torch::layer_norm(x[0], {4}, x[1], x[2])}; });
-  s.add("group_norm", {real({5, 4, 3, 3}), real({4}), real({4})}, [](const Tensors& x) { return Tensors{torch::group_norm(x[0], 2, x[1], x[2])}; });
-}
-
-void add_batch_norm(Suite& s) {
-  const auto train = [](const Tensors& x) {
-    const Tensor mean = torch::zeros({3}, torch::kDouble), variance = torch::ones({3}, torch::kDouble);
-    const Tensor y = torch::batch_norm(x[0], x[1], x[2], mean, variance, true, 0.1, 1e-5, false);
-    return Tensors{y, mean, variance};
-  };
-  s.twice("batch_norm 4-d", {real({5, 3, 4, 2}), positive({3}), real({3})}, train);
-  s.twice("batch_norm 2-d", {real({6, 3}), positive({3}), real({3})}, train);
-  s.add("batch_norm 3-d", {real({5, 3, 4}), positive({3}), real({3})}, train);
-  s.add("batch_norm 5-d", {real({3, 3, 2, 2, 2}), positive({3}), real({3})}, train);
-  s.add("batch_norm permuted", {real({4, 2, 5, 3}), positive({3}), real({3})}, [train](const Tensors& x) { return train({x[0].permute({2, 3, 0, 1}), x[1], x[2]}); });
-  s.add("batch_norm few samples", {real({2, 3, 2, 2}), positive({3}), real({3})}, train);
-  s.add("batch_norm evaluation", {real({5, 3, 4, 2}), positive({3}), real({3})}, [](const Tensors& x) {
-    return Tensors{torch::batch_norm(x[0], x[1], x[2], torch::full({3}, 0.3, torch::kDouble), torch::full({3}, 2.0, torch::kDouble), false, 0.1, 1e-5, false)};
+  s.add("cumsum", {real({6, 3})}, [](const Tensors& x) {
+    return Tensors{x[0].cumsum(0), x[0].cumsum(1), x[0].logsumexp(1)};
   });
 }
-
-void add_losses(Suite& s) {
-  for (const auto reduction : {torch::Reduction::Mean, torch::Reduction::Sum, torch::Reduction::None}) {
-    s.twice("mse_loss", {real({5, 3}), real({5, 3})}, [=](const Tensors& x) { return Tensors{torch::mse_loss(x[0], x[1], reduction)}; });
-    s.add("l1_loss", {real({5, 3}), real({5, 3})}, [=](const Tensors& x) { return Tensors{torch::l1_loss(x[0], x[1].detach(), reduction)}; });
-    s.add("smooth_l1_loss", {real({5, 3}), real({5, 3})}, [=](const Tensors& x) { return Tensors{torch::smooth_l1_loss(x[0], x[1].detach(), reduction)}; });
-    s.add("huber_loss", {real({5, 3}), real({5, 3})}, [=](const Tensors& x) { return Tensors{torch::huber_loss(x[0], x[1].detach(), reduction)}; });
-    s.add("binary_cross_entropy", {real({5, 3}), positive({5, 3})}, [=](const Tensors& x) { return Tensors{torch::binary_cross_entropy(x[0].sigmoid(), x[1].detach().clamp(0, 1), {}, reduction)}; });
-    s.add("bce_with_logits", {real({5, 3}), positive({5, 3})}, [=](const Tensors& x) { return Tensors{torch::binary_cross_entropy_with_logits(x[0], x[1].detach(), {}, {}, reduction)}; });
-    s.add("cross_entropy", {real({7, 4}), classes({7}, 4)}, [=](const Tensors& x) { return Tensors{torch::cross_entropy_loss(x[0], x[1], {}, reduction)}; });
-    s.add("cross_entropy weighted", {real({7, 4}), classes({7}, 4)}, [=](const Tensors& x) {
-      return Tensors{torch::cross_entropy_loss(x[0], x[1], torch::tensor({0.5, 1.0, 2.0, 1.5}, torch::kDouble), reduction, 2, 0.0)};
-    });
-    s.add("cross_entropy smoothed", {real({7, 4}), classes({7}, 4)}, [=](const Tensors& x) { return Tensors{torch::cross_entropy_loss(x[0], x[1], {}, reduction, -100, 0.1)}; });
-    s.add("nll_loss2d", {real({3, 4, 2, 2}), classes({3, 2, 2}, 4)}, [=](const Tensors& x) { return Tensors{torch::nll_loss2d(x[0], x[1], {}, reduction)}; });
-  }
-  s.add("kl_div", {real({5, 3}), positive({5, 3})}, [](const Tensors& x) { return Tensors{torch::kl_div(x[0], x[1].detach())}; });
-}
-
-// Operators without a rule: gathered, and right all the same.
-void add_gathered(Suite& s) {
-  s.add("sort", {real({6, 3})}, [](const Tensors& x) { return Tensors{std::get<0>(x[0].sort(0)), std::get<0>(x[0].topk(2, 1))}; });
-  s.add("index_select", {real({6, 3})}, [](const Tensors& x) { return Tensors{x[0].index_select(0, torch::tensor({4, 0, 4}))}; });
-  s.add("index_put_", {real({6, 3})}, [](const Tensors& x) {
-    Tensor y = x[0] * 1;
-    y.index_put_({torch::tensor({1, 4})}, torch::ones({2, 3}, torch::kDouble));
-    return Tensors{y};
-  });
-  s.add("flip roll tril", {real({6, 6})}, [](const Tensors& x) { return Tensors{x[0].flip(0), x[0].roll(2, 0), x[0].tril()}; });
-  s.add("embedding", {real({6, 3}), classes({5}, 6)}, [](const Tensors& x) { return Tensors{torch::embedding(x[0], x[1])}; });
-}
-
-}  // namespace
 
 std::vector<SuiteCase> suite_cases() {
   torch::manual_seed(3);

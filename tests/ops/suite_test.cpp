@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "suite.hpp"
+
 #include <cstdio>
 
 #include <gtest/gtest.h>
 
 #include "renga/tensor/rule.hpp"
-#include "suite.hpp"
+
 #include "tests/support/world.hpp"
 
 namespace renga::test {

@@ -8,6 +8,7 @@
 #include "renga/parallel/distribute.hpp"
 #include "renga/tensor/distributed.hpp"
 #include "renga/tensor/state.hpp"
+
 #include "tests/support/world.hpp"
 
 namespace renga::test {
@@ -171,7 +172,10 @@ TEST(GradientReducer, ABackwardThatThrowsDoesNotSpoilTheNext) {
   for (int i = 0; i < 2; ++i) {
     Tensor h = pair.split->forward(pair.split_x);
     Tensor bad = pair.split->first(pair.split_x);
-    bad.register_hook([](const Tensor& gradient) -> Tensor { throw std::runtime_error("in backward"); return gradient; });
+    bad.register_hook([](const Tensor& gradient) -> Tensor {
+      throw std::runtime_error("in backward");
+      return gradient;
+    });
     EXPECT_THROW((h.sum() + bad.sum()).backward(), std::exception);
     on_both(pair, [](Net& net, const Tensor& x) {
       for (auto& parameter : net.parameters()) {

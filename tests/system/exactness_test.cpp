@@ -178,9 +178,8 @@ class Exactness : public testing::TestWithParam<Case> {};
 TEST_P(Exactness, Classifier) {
   const auto [optimizer, batch] = GetParam();
 
-  const auto result = check_training("classifier, " + optimizer + ", batch " + std::to_string(batch), [&](const Setting& s) {
-    return train_classifier(s, optimizer, batch, kSteps);
-  });
+  const auto result = check_training("classifier, " + optimizer + ", batch " + std::to_string(batch),
+                                     [&](const Setting& s) { return train_classifier(s, optimizer, batch, kSteps); });
 
   EXPECT_LE(result.excess, 1.0) << result.worst << " differs by " << result.error << ", rounding " << result.control;
 }
@@ -188,23 +187,23 @@ TEST_P(Exactness, Classifier) {
 TEST_P(Exactness, Dcgan) {
   const auto [optimizer, batch] = GetParam();
 
-  const auto result = check_training("dcgan, " + optimizer + ", batch " + std::to_string(batch), [&](const Setting& s) {
-    return train_dcgan(s, optimizer, batch, Penalty::None);
-  });
+  const auto result = check_training("dcgan, " + optimizer + ", batch " + std::to_string(batch),
+                                     [&](const Setting& s) { return train_dcgan(s, optimizer, batch, Penalty::None); });
 
   EXPECT_LE(result.excess, 1.0) << result.worst << " differs by " << result.error << ", rounding " << result.control;
 }
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, Exactness,
-                         testing::Combine(testing::Values("adam", "adamw", "sgd", "rmsprop"), testing::Values(64, 13, 3)),
+                         testing::Combine(testing::Values("adam", "adamw", "sgd", "rmsprop"),
+                                          testing::Values(64, 13, 3)),
                          case_name);
 
 class WithPenalty : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(WithPenalty, Dcgan) {
-  const auto result = check_training("dcgan, gradient penalty, batch " + std::to_string(GetParam()), [](const Setting& s) {
-    return train_dcgan(s, "adam", GetParam(), Penalty::Gradient);
-  });
+  const auto result =
+      check_training("dcgan, gradient penalty, batch " + std::to_string(GetParam()),
+                     [](const Setting& s) { return train_dcgan(s, "adam", GetParam(), Penalty::Gradient); });
 
   EXPECT_LE(result.excess, 1.0) << result.worst << " differs by " << result.error << ", rounding " << result.control;
 }
@@ -217,14 +216,14 @@ class FewSteps : public testing::TestWithParam<std::tuple<std::string, int>> {};
 TEST_P(FewSteps, Classifier) {
   const auto [optimizer, steps] = GetParam();
 
-  const auto result = check_training("classifier, " + optimizer + ", " + std::to_string(steps) + " steps", [&](const Setting& s) {
-    return train_classifier(s, optimizer, 13, steps);
-  });
+  const auto result = check_training("classifier, " + optimizer + ", " + std::to_string(steps) + " steps",
+                                     [&](const Setting& s) { return train_classifier(s, optimizer, 13, steps); });
 
   EXPECT_LE(result.excess, 1.0) << result.worst << " differs by " << result.error << ", rounding " << result.control;
 }
 
-INSTANTIATE_TEST_SUITE_P(Optimizers, FewSteps, testing::Combine(testing::Values("adagrad", "lbfgs"), testing::Values(1, 3)));
+INSTANTIATE_TEST_SUITE_P(Optimizers, FewSteps,
+                         testing::Combine(testing::Values("adagrad", "lbfgs"), testing::Values(1, 3)));
 
 }  // namespace
 }  // namespace renga::test

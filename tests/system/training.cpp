@@ -14,12 +14,22 @@ MakeOptimizer optimizer_by_name(const std::string& name) {
   namespace optim = torch::optim;
   using Parameters = std::vector<Tensor>;
   const std::map<std::string, MakeOptimizer> makers{
-      {"adam", [](const Parameters& p) { return std::make_unique<optim::Adam>(p, optim::AdamOptions(2e-4).betas({0.0, 0.9})); }},
-      {"adamw", [](const Parameters& p) { return std::make_unique<optim::AdamW>(p, optim::AdamWOptions(1e-3).weight_decay(0.05)); }},
-      {"sgd", [](const Parameters& p) { return std::make_unique<optim::SGD>(p, optim::SGDOptions(1e-3).momentum(0.9).weight_decay(1e-4)); }},
+      {"adam",
+       [](const Parameters& p) {
+         return std::make_unique<optim::Adam>(p, optim::AdamOptions(2e-4).betas({0.0, 0.9}));
+       }},
+      {"adamw",
+       [](const Parameters& p) {
+         return std::make_unique<optim::AdamW>(p, optim::AdamWOptions(1e-3).weight_decay(0.05));
+       }},
+      {"sgd",
+       [](const Parameters& p) {
+         return std::make_unique<optim::SGD>(p, optim::SGDOptions(1e-3).momentum(0.9).weight_decay(1e-4));
+       }},
       {"rmsprop", [](const Parameters& p) { return std::make_unique<optim::RMSprop>(p, optim::RMSpropOptions(1e-4)); }},
       {"adagrad", [](const Parameters& p) { return std::make_unique<optim::Adagrad>(p, optim::AdagradOptions(1e-2)); }},
-      {"lbfgs", [](const Parameters& p) { return std::make_unique<optim::LBFGS>(p, optim::LBFGSOptions(0.5).max_iter(4)); }},
+      {"lbfgs",
+       [](const Parameters& p) { return std::make_unique<optim::LBFGS>(p, optim::LBFGSOptions(0.5).max_iter(4)); }},
   };
   return makers.at(name);
 }
@@ -58,7 +68,8 @@ Comparison compare(const Trained& actual, const Trained& reference, const Traine
   Comparison worst;
   for (const auto& [name, expected] : reference) {
     const auto found = actual.find(name);
-    const double error = found == actual.end() ? std::numeric_limits<double>::infinity() : relative(found->second, expected);
+    const double error =
+        found == actual.end() ? std::numeric_limits<double>::infinity() : relative(found->second, expected);
     const double control = relative(reversed.at(name), expected);
     const double bound = control > 1e-11 ? 10 * control : 1e-10;
     worst.error = std::max(worst.error, error);

@@ -6,6 +6,7 @@
 
 #include "renga/core/error.hpp"
 #include "renga/ops/ops.hpp"
+
 #include "tests/support/world.hpp"
 
 namespace renga::test {
@@ -15,8 +16,8 @@ DeviceMesh line() { return {world(), {{"data", world().size()}}}; }
 
 TEST(Shard, FullIsTheWholeAgainInEveryDtype) {
   const auto mesh = line();
-  for (const auto dtype : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong, at::kInt, at::kShort, at::kChar,
-                           at::kByte, at::kBool, at::kComplexFloat, at::kComplexDouble}) {
+  for (const auto dtype : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong, at::kInt, at::kShort,
+                           at::kChar, at::kByte, at::kBool, at::kComplexFloat, at::kComplexDouble}) {
     for (const std::int64_t rows : {0, 1, 2, 5, 13}) {
       const auto value = (torch::arange(rows * 6).view({rows, 2, 3}) % 5).to(dtype);
       for (std::int64_t dim = 0; dim < 3; ++dim) {
@@ -109,7 +110,7 @@ TEST(Redistribute, OneDimCutAlongTwoAxes) {
   }
   const DeviceMesh mesh(world(), {{"data", 2}, {"height", 2}});
   const auto value = torch::arange(66.0).view({11, 6});
-  const std::vector<Placements> all{{Replicate(), Replicate()}, {Shard(0), Shard(0)}, {Shard(0), Shard(1)},
+  const std::vector<Placements> all{{Replicate(), Replicate()}, {Shard(0), Shard(0)},    {Shard(0), Shard(1)},
                                     {Shard(1), Shard(0)},       {Shard(0), Replicate()}, {Replicate(), Shard(0)}};
   for (const auto& from : all) {
     for (const auto& to : all) {

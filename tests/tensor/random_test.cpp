@@ -6,6 +6,7 @@
 
 #include "renga/ops/ops.hpp"
 #include "renga/tensor/distributed.hpp"
+
 #include "tests/support/world.hpp"
 
 namespace renga::test {
@@ -80,8 +81,9 @@ TEST(Random, EveryInPlaceFormFillsAllOfASplitTensor) {
   const auto draw = [&](Placement placement) {
     torch::manual_seed(4);
     const Tensor x = shard(torch::zeros({11, 3}, torch::kDouble), mesh, {placement});
-    return std::vector<Tensor>{full(x.uniform_(2, 3)).clone(), full(x.normal_(1, 2)).clone(), full(x.exponential_()).clone(),
-                               full(x.random_(5)).clone(), full(torch::rand_like(x)).clone(), full(torch::randn_like(x)).clone()};
+    return std::vector<Tensor>{full(x.uniform_(2, 3)).clone(),    full(x.normal_(1, 2)).clone(),
+                               full(x.exponential_()).clone(),    full(x.random_(5)).clone(),
+                               full(torch::rand_like(x)).clone(), full(torch::randn_like(x)).clone()};
   };
   const auto a = draw(Shard(0));
   const auto b = draw(Shard(1));

@@ -7,6 +7,7 @@
 
 #include "renga/ops/ops.hpp"
 #include "renga/tensor/distributed.hpp"
+
 #include "tests/support/world.hpp"
 
 namespace renga::test {
@@ -33,7 +34,9 @@ std::vector<std::pair<std::string, Make>> constructors() {
       {"BatchNorm1d", making(+[] { return nn::BatchNorm1d(5); })},
       {"BatchNorm2d", making(+[] { return nn::BatchNorm2d(nn::BatchNorm2dOptions(5).affine(false)); })},
       {"InstanceNorm2d", making(+[] { return nn::InstanceNorm2d(nn::InstanceNorm2dOptions(5).affine(true)); })},
-      {"LayerNorm", making(+[] { return nn::LayerNorm(nn::LayerNormOptions({4, 5})); })},
+      {"LayerNorm", making(+[] {
+         return nn::LayerNorm(nn::LayerNormOptions({4, 5}));
+       })},
       {"GroupNorm", making(+[] { return nn::GroupNorm(2, 4); })},
       {"Embedding", making(+[] { return nn::Embedding(nn::EmbeddingOptions(9, 4).padding_idx(2)); })},
       {"EmbeddingBag", making(+[] { return nn::EmbeddingBag(9, 4); })},

@@ -11,6 +11,7 @@
 #include "renga/parallel/distribute.hpp"
 #include "renga/tensor/distributed.hpp"
 #include "renga/tensor/random.hpp"
+
 #include "tests/support/world.hpp"
 
 namespace renga::test {
@@ -100,7 +101,8 @@ TEST(Traps, TorchSaveAlwaysThrows) {
 }
 
 TEST(Traps, SavingManyTimesIsRightEveryTime) {
-  const auto net = distribute(line(), [] { return torch::nn::Sequential(torch::nn::Linear(5, 3), torch::nn::BatchNorm1d(3)); });
+  const auto net =
+      distribute(line(), [] { return torch::nn::Sequential(torch::nn::Linear(5, 3), torch::nn::BatchNorm1d(3)); });
   const auto folder = std::filesystem::temp_directory_path() / ("renga-traps-" + std::to_string(world().size()));
   if (world().rank() == 0) {
     std::filesystem::create_directories(folder);

@@ -17,8 +17,8 @@ using AxisSet = std::uint32_t;
 /// One named direction of a mesh.
 struct MeshAxis {
   std::string name;
-  int size = 1;        ///< number of ranks along it
-  int coordinate = 0;  ///< this rank's place along it
+  int size = 1;               ///< number of ranks along it
+  int coordinate = 0;         ///< this rank's place along it
   Communicator communicator;  ///< the ranks that differ from this one only along this axis
 };
 

@@ -16,9 +16,9 @@ struct ReducerOptions {
 
 /// What a reducer has done, for tests and measurements.
 struct ReducerStatistics {
-  std::int64_t buckets = 0;    ///< in the present layout
-  std::int64_t launches = 0;   ///< reductions started since the reducer was made
-  std::int64_t rebuilds = 0;   ///< layouts made
+  std::int64_t buckets = 0;   ///< in the present layout
+  std::int64_t launches = 0;  ///< reductions started since the reducer was made
+  std::int64_t rebuilds = 0;  ///< layouts made
 };
 
 /// Adds up parameters' gradients while backward runs, several at a time.

@@ -26,12 +26,12 @@ struct LocalGuard {
 
 /// What an operator's schema says that rules need, read once.
 struct OperatorInfo {
-  std::string name;              ///< "aten::add.Tensor"
-  std::string base;              ///< "add": without namespace, overload and the "_" of an in-place form
-  std::vector<bool> written;     ///< for each argument: whether the operator writes into it
-  std::vector<int> returned;     ///< for each result: the written argument it is, or -1
-  std::vector<bool> viewed;      ///< for each result: whether it is a view of an argument
-  bool writes = false;           ///< any argument is written
+  std::string name;           ///< "aten::add.Tensor"
+  std::string base;           ///< "add": without namespace, overload and the "_" of an in-place form
+  std::vector<bool> written;  ///< for each argument: whether the operator writes into it
+  std::vector<int> returned;  ///< for each result: the written argument it is, or -1
+  std::vector<bool> viewed;   ///< for each result: whether it is a view of an argument
+  bool writes = false;        ///< any argument is written
 
   static OperatorInfo of(const c10::OperatorHandle& op);
 };

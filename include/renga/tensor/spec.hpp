@@ -29,7 +29,7 @@ struct Spec {
 
   std::int64_t dim() const { return static_cast<std::int64_t>(sizes.size()); }
   std::int64_t numel() const;
-  bool is_split() const;                   ///< some axis shards some dim
+  bool is_split() const;  ///< some axis shards some dim
   bool is_split(std::int64_t dim) const { return !cuts[static_cast<std::size_t>(dim)].empty(); }
 
   /// The axes that shard `dim`, as a set.

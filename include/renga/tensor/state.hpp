@@ -34,11 +34,11 @@ struct Source {
 
 /// The elements behind one or more tensors that alias each other on this rank.
 struct Memory {
-  at::Tensor root;          ///< local tensor that covers all of it
-  std::uint64_t epoch = 0;  ///< counts writes
-  AxisSet partial = 0;      ///< axes along which the value is a sum not yet added up
+  at::Tensor root;                          ///< local tensor that covers all of it
+  std::uint64_t epoch = 0;                  ///< counts writes
+  AxisSet partial = 0;                      ///< axes along which the value is a sum not yet added up
   std::optional<std::uint64_t> zero_epoch;  ///< set to the epoch at which it was all zeros
-  bool gradient = false;    ///< a parameter's gradient: adding a Partial makes it Partial again
+  bool gradient = false;                    ///< a parameter's gradient: adding a Partial makes it Partial again
   std::shared_ptr<Pending> pending;
   std::optional<Source> source;
 
@@ -64,10 +64,10 @@ class DistributedImpl final : public c10::TensorImpl {
   const std::shared_ptr<State>& state() const { return state_; }
   void set_geometry(at::IntArrayRef sizes, at::IntArrayRef strides, std::int64_t offset);
 
-  c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(
-      const c10::VariableVersion& version, bool allow_change) const override;
-  c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(
-      c10::VariableVersion&& version, bool allow_change) const override;
+  c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(const c10::VariableVersion& version,
+                                                         bool allow_change) const override;
+  c10::intrusive_ptr<TensorImpl> shallow_copy_and_detach(c10::VariableVersion&& version,
+                                                         bool allow_change) const override;
   void shallow_copy_from(const c10::intrusive_ptr<TensorImpl>& other) override;
   const char* tensorimpl_type_name() const override { return "renga::DistributedImpl"; }
 
@@ -75,7 +75,6 @@ class DistributedImpl final : public c10::TensorImpl {
   c10::intrusive_ptr<TensorImpl> copy(bool allow_change) const;
   std::shared_ptr<State> state_;
 };
-
 
 /// @pre is_dtensor(tensor)
 DistributedImpl& impl(const at::Tensor& tensor);
@@ -92,8 +91,8 @@ inline State& state(const at::Tensor& tensor) { return *impl(tensor).state(); }
 at::Tensor wrap(const at::Tensor& local, const SpecPtr& spec, at::IntArrayRef order = {}, AxisSet partial = 0);
 
 /// A view: shares `base`'s memory. The strides and the offset are global.
-at::Tensor wrap_view(const at::Tensor& base, const at::Tensor& local, const SpecPtr& spec,
-                     at::IntArrayRef strides, std::int64_t offset);
+at::Tensor wrap_view(const at::Tensor& base, const at::Tensor& local, const SpecPtr& spec, at::IntArrayRef strides,
+                     std::int64_t offset);
 
 /// Another tensor object over the same state.
 at::Tensor wrap_state(const at::Tensor& tensor);
