@@ -83,6 +83,12 @@ void MpiOperation::check_received() const {
   }
 }
 
+MpiUnfinished::~MpiUnfinished() {
+  if (!finalized()) {
+    drain(std::chrono::seconds(0));
+  }
+}
+
 void MpiUnfinished::adopt(std::unique_ptr<MpiOperation> operation) { operations_.push_back(std::move(operation)); }
 
 void MpiUnfinished::reap() {

@@ -64,6 +64,12 @@ class MpiOperation {
 /// Operations that were dropped while MPI still used their memory.
 class MpiUnfinished {
  public:
+  MpiUnfinished() = default;
+  /// Leaves in memory what MPI still uses.
+  ~MpiUnfinished();
+  MpiUnfinished(const MpiUnfinished&) = delete;
+  MpiUnfinished& operator=(const MpiUnfinished&) = delete;
+
   void adopt(std::unique_ptr<MpiOperation> operation);
   /// Lets go of those that are done by now.
   void reap();
