@@ -3,7 +3,7 @@
 
 BUILD := build
 JOBS ?= $(shell nproc)
-DEMO_STEPS ?= 1200
+DEMO_STEPS ?= 800
 DEMO_SAMPLE_EVERY ?= 100
 DEMO_RANKS := 2
 
