@@ -188,7 +188,8 @@ void give_local(Call& call, const Arguments& a, const StatisticsPlan& plan) {
 // Whether LibTorch's kernel may run on the pieces as they are.
 bool is_local(const StatisticsPlan& plan, const Arguments& a, bool training) {
   const auto in_place = [&](const at::Tensor& running) {
-    return !running.defined() || !is_dtensor(running) || *spec_of(running) == *plan.channels;
+    return !running.defined() ||
+           (is_dtensor(running) ? *spec_of(running) == *plan.channels : !plan.channels->is_split());
   };
   const bool fits = in_place(a.running_mean) && in_place(a.running_var);
   return !training || (fits && block_count(plan.image->mesh, plan.axes) == 1);
