@@ -205,7 +205,8 @@ TEST(Checkpoint, ALoadErrorOfOneRankIsThrownOnEveryRank) {
 TEST(Checkpoint, TensorsOfTwoMeshesAreRefusedBeforeAnythingIsSent) {
   const SharedFolder folder(test::world());
   const auto value = torch::zeros({4});
-  Holder module({{"a", shard(value, line(), AxisDims{})}, {"b", shard(value, line(), AxisDims{})}});
+  const DeviceMesh other(test::world(), {{"height", test::world().size()}});
+  Holder module({{"a", shard(value, line(), AxisDims{})}, {"b", shard(value, other, AxisDims{})}});
 
   EXPECT_THROW(save(folder / "m", module), InvalidArgument);
   EXPECT_THROW(load(folder / "m", module), InvalidArgument);
