@@ -68,9 +68,20 @@ OperatorKernel::Entry& entry_of(const c10::OperatorHandle& op) {
   return *entry;
 }
 
-void report_gather(OperatorKernel::Entry& entry) {
+// RENGA_STRICT of the job whose tensors meet here.
+bool is_strict(const Call& call) {
+  bool strict = registry().unruled == Unruled::Throw;
+  for (std::size_t i = 0; i < call.size(); ++i) {
+    for_each_tensor(call[i], [&strict](const at::Tensor& tensor) {
+      strict = strict || (is_dtensor(tensor) && state(tensor).spec->mesh.world().settings().strict);
+    });
+  }
+  return strict;
+}
+
+void report_gather(OperatorKernel::Entry& entry, const Call& call) {
   ++entry.gathered;
-  if (registry().unruled == Unruled::Throw) {
+  if (is_strict(call)) {
     throw NotAvailable(text(entry.info.name,
                             ": no rule for these splits, and RENGA_STRICT=1 forbids gathering; "
                             "see docs/operators.md on adding a rule"));
@@ -114,7 +125,7 @@ void OperatorKernel::dispatch(Entry& entry, const c10::OperatorHandle& op, torch
   if (!needs_gather(call)) {
     ++entry.replicated;
   } else if (!is_expected_gather(entry.info)) {
-    report_gather(entry);
+    report_gather(entry, call);
   }
   compute_replicated(call);
 }
