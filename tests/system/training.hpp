@@ -59,7 +59,8 @@ struct Comparison {
 /// Bound: 1e-10, or ten times the control where that is above 1e-11.
 Comparison compare(const Trained& actual, const Trained& reference, const Trained& reversed);
 
-/// Trains in all three modes, prints one line and returns what was compared.
+/// Trains in all three modes (the plain ones on rank 0), prints one line and returns what was compared:
+/// on the other ranks nothing.
 Comparison check_training(const std::string& name, const std::function<Trained(const Setting&)>& train);
 
 }  // namespace renga::test
