@@ -3,7 +3,7 @@
 
 BUILD := build
 JOBS ?= $(shell nproc)
-DEMO_STEPS ?= 800
+DEMO_STEPS ?= 1400
 DEMO_SAMPLE_EVERY ?= 100
 DEMO_RANKS := 2
 
@@ -43,7 +43,7 @@ demo: deps
 	@$(MAKE) --no-print-directory build
 	@out=runs/demo; if [ -e $$out ]; then out=runs/demo-$$(date +%Y-%m-%d-%H%M%S); fi; \
 	export OMP_NUM_THREADS=$(THREADS) OPENBLAS_NUM_THREADS=$(THREADS); \
-	mpiexec -n $(DEMO_RANKS) $(BUILD)/bin/renga train dcgan --data fashion-mnist --ch 64 --batch 64 \
+	mpiexec -n $(DEMO_RANKS) $(BUILD)/bin/renga train dcgan --data fashion-mnist --ch 64 --batch 64 --real-and-made apart \
 	  --steps $(DEMO_STEPS) --sample-every $(DEMO_SAMPLE_EVERY) --out $$out && \
 	printf '\nImages that the generator made: %s\n' \
 	  $$(ls $$out/samples/step-*.png | tail -n 1)

@@ -55,6 +55,7 @@ GanTrainer::GanTrainer(const DeviceMesh& mesh, const models::DcganOptions& sizes
     : mesh_(mesh),
       loss_(options.loss),
       noise_(options.z),
+      real_and_made_(options.real_and_made),
       form_(options.dtype == "float64" ? torch::kDouble : torch::kFloat),
       generator_(build<models::Generator>(mesh, sizes, torch::typeMetaToScalarType(form_.dtype()))),
       discriminator_(build<models::Discriminator>(mesh, sizes, torch::typeMetaToScalarType(form_.dtype()))),
@@ -68,15 +69,22 @@ torch::Tensor GanTrainer::noise(std::int64_t count) const {
                                  : rand(mesh_, sizes, placements, form_) * 2 - 1;
 }
 
+std::pair<torch::Tensor, torch::Tensor> GanTrainer::discriminate(const torch::Tensor& real, const torch::Tensor& made) {
+  if (real_and_made_ == RealAndMade::Apart) {
+    return {discriminator_->forward(real), discriminator_->forward(made)};
+  }
+  const auto logits = discriminator_->forward(torch::cat({real, made}));
+  return {logits.slice(0, 0, real.size(0)), logits.slice(0, real.size(0))};
+}
+
 double GanTrainer::train_discriminator(const torch::Tensor& images) {
   torch::Tensor made;
   {
     const torch::NoGradGuard no_grad;
     made = generator_->forward(noise(images.size(0)));
   }
-  const auto logits = discriminator_->forward(torch::cat({images, made}));
-  const auto loss =
-      models::discriminator_loss(logits.slice(0, 0, images.size(0)), logits.slice(0, images.size(0)), loss_);
+  const auto [real_logits, made_logits] = discriminate(images, made);
+  const auto loss = models::discriminator_loss(real_logits, made_logits, loss_);
   discriminator_optimizer_->zero_grad();
   loss.backward();
   discriminator_optimizer_->step();

@@ -25,8 +25,8 @@ class GanTrainer {
   /// Collective.
   GanTrainer(const DeviceMesh& mesh, const models::DcganOptions& sizes, const TrainOptions& options);
 
-  /// One step on a batch of real images [N, C, H, W]: the discriminator on real and made images
-  /// together, then the generator with new noise. Collective.
+  /// One step on a batch of real images [N, C, H, W]: the discriminator on real and made images,
+  /// then the generator with new noise. Collective.
   GanLosses step(const torch::Tensor& images);
 
   /// Images [N, C, H, W], plain, from noise [N, latent], plain; batch norm by its running statistics.
@@ -37,12 +37,14 @@ class GanTrainer {
 
  private:
   torch::Tensor noise(std::int64_t count) const;
+  std::pair<torch::Tensor, torch::Tensor> discriminate(const torch::Tensor& real, const torch::Tensor& made);
   double train_discriminator(const torch::Tensor& images);
   double train_generator(std::int64_t count);
 
   DeviceMesh mesh_;
   models::GanLoss loss_;
   Noise noise_;
+  RealAndMade real_and_made_;
   torch::TensorOptions form_;
   std::shared_ptr<models::Generator> generator_;
   std::shared_ptr<models::Discriminator> discriminator_;

@@ -7,6 +7,8 @@ namespace renga::app {
 namespace {
 
 const std::map<std::string, Noise> kNoise{{"normal", Noise::Normal}, {"uniform", Noise::Uniform}};
+const std::map<std::string, RealAndMade> kRealAndMade{{"together", RealAndMade::Together},
+                                                      {"apart", RealAndMade::Apart}};
 const std::map<std::string, models::GanLoss> kLoss{{"softplus", models::GanLoss::Softplus},
                                                    {"hinge", models::GanLoss::Hinge}};
 
@@ -63,6 +65,11 @@ void add_train_options(CLI::App& command, TrainOptions& o) {
       ->capture_default_str();
   command.add_option("--z", o.z, "noise: normal or uniform (normal)")->transform(CLI::CheckedTransformer(kNoise));
   command.add_option("--loss", o.loss, "softplus or hinge (softplus)")->transform(CLI::CheckedTransformer(kLoss));
+  command
+      .add_option("--real-and-made", o.real_and_made,
+                  "batches of the discriminator's step: together (one pass, for speed) or apart (learns "
+                  "better, as batch norm then cannot tell them apart) (together)")
+      ->transform(CLI::CheckedTransformer(kRealAndMade));
   command.add_option("--lr", o.learning_rate, "learning rate of both Adams")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -92,6 +99,7 @@ train::Fields config_of(const TrainOptions& o) {
                        {"ch", o.ch},
                        {"z", name_of(kNoise, o.z)},
                        {"loss", name_of(kLoss, o.loss)},
+                       {"real_and_made", name_of(kRealAndMade, o.real_and_made)},
                        {"learning_rate", o.learning_rate}};
   const auto add = [&fields](const char* name, const std::optional<std::int64_t>& value) {
     if (value) {

@@ -15,6 +15,12 @@ namespace renga::app {
 
 enum class Noise { Normal, Uniform };
 
+/// How the discriminator sees a step's real and made images.
+enum class RealAndMade {
+  Together,  ///< as one batch: one pass, but batch norm's statistics tell which is which
+  Apart,     ///< as two batches, each normalized by itself, as the generator's step sees made ones
+};
+
 /// What `renga train` was asked for.
 struct TrainOptions {
   std::string model;
@@ -33,6 +39,7 @@ struct TrainOptions {
   std::int64_t ch = 512;
   Noise z = Noise::Normal;
   models::GanLoss loss = models::GanLoss::Softplus;
+  RealAndMade real_and_made = RealAndMade::Together;
   double learning_rate = 2e-4;
   std::int64_t sample_every = 500;
   int workers = 1;

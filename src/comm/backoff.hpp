@@ -11,8 +11,8 @@ enum class FirstWait {
   Yield  ///< give the core away at once: the rank that is waited for may need it
 };
 
-/// The pauses between the polls of one wait: spin for 5 microseconds, then yield, and once nothing has
-/// happened for 2 milliseconds sleep, so that ranks that wait do not starve ranks that compute.
+/// The pauses between the polls of one wait: spin for 5 microseconds, then yield, and once nothing has happened for 2
+/// milliseconds sleep, so that ranks that wait do not starve ranks that compute, nor starve beside other programs.
 class Backoff {
  public:
   explicit Backoff(FirstWait first);
@@ -20,15 +20,18 @@ class Backoff {
   /// Call after a poll that found the wait not over.
   void pause();
 
-  /// Time since construction or the last pause, without asking the clock again.
-  std::chrono::duration<double> waited() const { return last_pause_end_ - start_; }
+  /// Time from construction to the last pause, without asking the clock again.
+  std::chrono::duration<double> waited() const { return last_pause_ - start_; }
 
  private:
   using Clock = std::chrono::steady_clock;
+  void long_pause();
+
   FirstWait first_;
   Clock::time_point start_;
-  Clock::time_point idle_since_;
-  Clock::time_point last_pause_end_;
+  Clock::time_point last_pause_;
+  Clock::time_point last_moved_;                     ///< when a poll last found something to do
+  std::chrono::nanoseconds computed_before_poll_{};  ///< processor time of this thread
 };
 
 }  // namespace renga::detail
