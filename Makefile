@@ -19,7 +19,6 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export OMPI_MCA_hwloc_base_binding_policy := none
 export OMPI_MCA_btl_vader_single_copy_mechanism := none
-export OMPI_MCA_odls_base_sigkill_timeout := 60
 
 .PHONY: help deps configure build demo test test-all format format-check clean
 
@@ -42,7 +41,7 @@ build: configure
 demo: deps
 	@$(MAKE) --no-print-directory build
 	@out=runs/demo; if [ -e $$out ]; then out=runs/demo-$$(date +%Y-%m-%d-%H%M%S); fi; \
-	export OMP_NUM_THREADS=$(THREADS) OPENBLAS_NUM_THREADS=$(THREADS); \
+	export OMP_NUM_THREADS=$(THREADS) OPENBLAS_NUM_THREADS=$(THREADS) OMPI_MCA_odls_base_sigkill_timeout=60; \
 	mpiexec -n $(DEMO_RANKS) $(BUILD)/bin/renga train dcgan --data fashion-mnist --ch 64 --batch 64 --real-and-made apart \
 	  --steps $(DEMO_STEPS) --sample-every $(DEMO_SAMPLE_EVERY) --out $$out && \
 	printf '\nImages that the generator made: %s\n' \

@@ -3,10 +3,13 @@
 #
 # With RANKS the program is started once for each number under mpiexec, as test name.npN with label mpi;
 # without, it runs alone, as test name with label unit.
+# Open MPI sleeps the whole sigkill timeout after an abort, also when all processes are gone: whoever runs
+# the tests may have raised it.
 set(RENGA_MPI_TEST_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
-  OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)
+  OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_odls_base_sigkill_timeout=1
+  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)
 
 function(renga_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NO_PCH" "TIMEOUT" "SOURCES;LINK;RANKS;LABELS")

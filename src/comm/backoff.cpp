@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backoff.hpp"
 
+#include <thread>
+
 #include <sched.h>
 #include <time.h>
-
-#include <thread>
 
 namespace renga::detail {
 namespace {
