@@ -13,7 +13,7 @@ LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 THREADS := $(shell expr $$(nproc) / $(DEMO_RANKS) \| 1)
 
 # As root (containers) Open MPI refuses to start unless told otherwise, and it counts cores, not
-# threads, as slots. On a signal every process gets a minute to save, not one second.
+# threads, as slots. The demo gives every process a minute to end on a signal, not one second.
 export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
