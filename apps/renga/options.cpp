@@ -82,6 +82,28 @@ void add_train_options(CLI::App& command, TrainOptions& o) {
   command.add_flag("--json", o.json, "print one line of JSON with the results at the end");
 }
 
+void add_bench_options(CLI::App& command, BenchOptions& o) {
+  command.add_option("MODEL", o.train.model, "what to train: dcgan")->required()->check(CLI::IsMember({"dcgan"}));
+  o.train.batch = 64;
+  command.add_option("--batch", o.train.batch, "images of a batch over all processes")
+      ->check(at_least(1))
+      ->capture_default_str();
+  command.add_option("--ch,--width", o.train.ch, "channels of the generator's widest layer")
+      ->check(at_least(16))
+      ->capture_default_str();
+  command.add_option("--image-size", o.train.image_size, "height and width of the images (32)")->check(at_least(8));
+  command.add_option("--dtype", o.train.dtype, "of all computation")
+      ->check(CLI::IsMember({"float32", "float64"}))
+      ->capture_default_str();
+  command.add_option("--threads", o.train.threads, "compute threads of each process (1)")->check(at_least(1));
+  command.add_option("--rounds", o.rounds, "samples of each contestant")->check(at_least(1))->capture_default_str();
+  command.add_option("--quiet", o.quiet, "reject a sample when other programs used more than this part of a core")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_flag("--operators", o.operators, "also a table of the time each operator takes");
+  command.add_flag("--json", o.train.json, "print one line of JSON with the results at the end");
+}
+
 void add_sample_options(CLI::App& command, SampleOptions& o) {
   command.add_option("RUN", o.run, "run folder of a training run")->required();
   command.add_option("--step", o.step, "which weights (the newest)")->check(at_least(0));

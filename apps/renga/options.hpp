@@ -55,6 +55,16 @@ struct SampleOptions {
   std::string out;
 };
 
+/// What `renga bench train` was asked for.
+struct BenchOptions {
+  TrainOptions train;
+  std::int64_t rounds = 20;  ///< accepted samples of each contestant
+  double quiet = 0.08;       ///< a sample is rejected when others used more than this part of a core
+  bool operators = false;
+};
+
+void add_bench_options(CLI::App& command, BenchOptions& options);
+
 void add_train_options(CLI::App& command, TrainOptions& options);
 void add_sample_options(CLI::App& command, SampleOptions& options);
 

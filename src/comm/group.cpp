@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group.hpp"
 
+#include <ATen/record_function.h>
+
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
 
@@ -77,6 +79,7 @@ bool poll(Group& group, const Call& call, Work& work) {
 }
 
 void complete(Group& group, const Call& call, std::unique_ptr<Work> work) {
+  RECORD_FUNCTION(call.name, std::vector<c10::IValue>());  // so that profilers of operators show waits, too
   Backoff backoff(group.first_wait);
   while (!poll(group, call, *work)) {
     backoff.pause();

@@ -48,7 +48,6 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::unordered_map<std::string, std::unique_ptr<OperatorKernel::Entry>> entries;
-  std::atomic<Unruled> unruled{Unruled::Gather};
   std::vector<std::unique_ptr<torch::Library>> libraries;
 };
 
@@ -70,7 +69,7 @@ OperatorKernel::Entry& entry_of(const c10::OperatorHandle& op) {
 
 // RENGA_STRICT of the job whose tensors meet here.
 bool is_strict(const Call& call) {
-  bool strict = registry().unruled == Unruled::Throw;
+  bool strict = false;
   for (std::size_t i = 0; i < call.size(); ++i) {
     for_each_tensor(call[i], [&strict](const at::Tensor& tensor) {
       strict = strict || (is_dtensor(tensor) && state(tensor).spec->mesh.world().settings().strict);
@@ -129,8 +128,6 @@ void OperatorKernel::dispatch(Entry& entry, const c10::OperatorHandle& op, torch
   }
   compute_replicated(call);
 }
-
-void set_unruled(Unruled policy) { registry().unruled = policy; }
 
 std::vector<OperatorCount> operator_counts() {
   const std::lock_guard lock(registry().mutex);

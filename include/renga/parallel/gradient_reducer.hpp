@@ -12,6 +12,7 @@ namespace renga {
 struct ReducerOptions {
   std::int64_t bucket_bytes = 25 << 20;       ///< gradients are reduced together up to this many bytes
   std::int64_t first_bucket_bytes = 1 << 20;  ///< the first to be ready is smaller, so that it starts early
+  std::int64_t alone_bytes = 1 << 18;         ///< one as large as this is reduced by itself, in its own memory
 };
 
 /// What a reducer has done, for tests and measurements.
