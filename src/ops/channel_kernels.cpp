@@ -2,13 +2,13 @@
 #include "channel_kernels.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 
+#include "channel_blocks.hpp"
 #include "channel_loops.hpp"
 
 // One compiled form for each kind of vector unit; the program takes the best its processor has.
@@ -21,8 +21,6 @@
 namespace renga {
 namespace {
 
-using loops::kBlock;
-using loops::kColumns;
 using loops::kLanes;
 using loops::Rows;
 
@@ -57,79 +55,6 @@ RENGA_VECTORIZED void gradient(const double* dy, const double* x, const double* 
   loops::gradient(dy, x, center, scale, factor, shift, block, dx);
 }
 
-// How images lie in memory: `inner` neighbours of one channel, then the next channel.
-struct Layout {
-  std::int64_t outer, channels, inner;
-};
-
-// One run of memory that the loops handle at once, and what channels it has. Images with inner elements are
-// seen as rows of kLanes columns that all belong to one channel.
-struct Block {
-  std::int64_t first;    // element
-  std::int64_t channel;  // of the first column
-  Rows rows;
-};
-
-at::MemoryFormat format_of(const at::Tensor& x) {
-  const auto format = x.suggest_memory_format();
-  return x.is_contiguous(format) ? format : at::MemoryFormat::Contiguous;
-}
-
-Layout layout_of(const at::Tensor& x) {
-  const std::int64_t channels = x.size(1);
-  if (x.dim() == 2 || !x.is_contiguous()) {
-    return {channels == 0 ? 0 : x.numel() / channels, channels, 1};
-  }
-  const std::int64_t planes = x.size(0) * channels;
-  return {x.size(0), channels, planes == 0 ? 0 : x.numel() / planes};
-}
-
-template <typename Visit>
-void for_rows(std::int64_t first, std::int64_t channel, Rows all, Visit visit) {
-  const std::int64_t step = std::max<std::int64_t>(1, kBlock / std::min(all.columns, kColumns));
-  for (std::int64_t c = 0; c < all.columns; c += kColumns) {
-    const std::int64_t columns = std::min(kColumns, all.columns - c);
-    for (std::int64_t r = 0; r < all.rows; r += step) {
-      const std::int64_t rows = std::min(step, all.rows - r);
-      visit(Block{first + r * all.stride + c, channel + c, {rows, columns, all.stride}});
-    }
-  }
-}
-
-// Blocks of channels as columns. The part `outer` of the images.
-template <typename Visit>
-void for_blocks(const Layout& layout, std::int64_t begin, std::int64_t end, Visit visit) {
-  for_rows(begin * layout.channels, 0, {end - begin, layout.channels, layout.channels}, visit);
-}
-
-// Blocks of one channel each: its elements, in rows of kLanes, and the rest one by one.
-template <typename Visit>
-void for_planes(const Layout& layout, std::int64_t begin, std::int64_t end, Visit visit) {
-  const std::int64_t rows = layout.inner / kLanes;
-  const std::int64_t rest = layout.inner % kLanes;
-  for (std::int64_t plane = begin * layout.channels; plane < end * layout.channels; ++plane) {
-    const std::int64_t channel = plane % layout.channels;
-    for_rows(plane * layout.inner, channel, {rows, kLanes, kLanes}, visit);
-    if (rest > 0) {
-      visit(Block{plane * layout.inner + rows * kLanes, channel, {1, rest, rest}});
-    }
-  }
-}
-
-// Calls `work(part, begin, end)` for parts of the images, on all threads.
-void in_parts(const Layout& layout, std::int64_t parts,
-              const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& work) {
-  at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t part = first; part < last; ++part) {
-      work(part, layout.outer * part / parts, layout.outer * (part + 1) / parts);
-    }
-  });
-}
-
-std::int64_t part_count(const Layout& layout) {
-  return std::clamp<std::int64_t>(at::get_num_threads(), 1, std::max<std::int64_t>(layout.outer, 1));
-}
-
 // A per-channel operand as the loops see it: [C], or for planes one value in every lane.
 template <typename T>
 class Operand {
@@ -150,11 +75,6 @@ class Operand {
   bool planes_;
   std::array<T, kLanes> lanes_{};
 };
-
-template <typename Visit>
-void for_all(const Layout& layout, std::int64_t begin, std::int64_t end, Visit visit) {
-  layout.inner == 1 ? for_blocks(layout, begin, end, visit) : for_planes(layout, begin, end, visit);
-}
 
 // Adds `count` elements with this mean and these squares to those of a channel so far.
 void merge(double* count, double* mean, double* squares, double more, double their_mean, double their_squares) {

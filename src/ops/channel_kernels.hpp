@@ -10,8 +10,8 @@
 namespace renga {
 
 /// Mean and sum of squared deviations from it, per channel: [2, C], double. Zeros without elements. Sums run in
-/// blocks that fit a core's cache, which are merged in double, so that neither many elements nor a mean far
-/// from zero costs digits.
+/// blocks of some hundred elements a channel, which are merged in double, so that neither many elements nor a
+/// mean far from zero costs digits.
 /// @source Chan, Golub, LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979
 at::Tensor channel_moments(const at::Tensor& x);
 

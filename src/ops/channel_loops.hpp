@@ -5,14 +5,13 @@
 #include <array>
 #include <cstdint>
 
-// The loops of channel_kernels.cpp over one block of at most kBlock elements, which stays in a core's cache.
-// They are written so that a compiler turns them into vector instructions: the innermost index runs over
+// The loops of channel_kernels.cpp over one block. They are written so that a compiler turns them into vector instructions: the innermost index runs over
 // neighbouring elements and no sum is carried from one to the next.
 namespace renga::loops {
 
 constexpr std::int64_t kLanes = 16;
-constexpr std::int64_t kColumns = 512;  // channels of a block
-constexpr std::int64_t kBlock = 8192;   // elements of a block
+constexpr std::int64_t kColumns = 512;  // of a block at most: what is summed by column stays in the nearest cache
+constexpr std::int64_t kRows = 256;     // of a block at most: few enough to be summed in float
 
 /// Rows of channels: element (r, c) lies at r * stride + c. Called for at most kColumns channels.
 struct Rows {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/GradMode.h>
 
+#include "renga/core/error.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/state.hpp"
 
@@ -84,6 +86,11 @@ void written(const at::Tensor& tensor) {
     return;
   }
   Source& source = *memory.source;
+  if (source.is_reordered && c10::GradMode::is_enabled()) {
+    throw NotAvailable(
+        "view of a channels_last tensor that has other views, too: cannot be written where gradients are "
+        "recorded; write to a copy, or take the views of x.contiguous()");
+  }
   at::Tensor base = whole(source.base);
   if (state(source.base).spec->is_split()) {
     base = base.clone();  // a gathered value is ours already, but may alias the piece of a one-rank group

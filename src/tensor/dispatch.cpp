@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +13,7 @@
 #include "renga/core/error.hpp"
 #include "renga/core/log.hpp"
 #include "renga/core/text.hpp"
+#include "renga/tensor/geometry.hpp"
 #include "renga/tensor/rule.hpp"
 #include "renga/tensor/state.hpp"
 
@@ -114,11 +117,27 @@ bool takes_tensors(const c10::FunctionSchema& schema) {
 
 }  // namespace
 
+namespace {
+
+// Whether what a rule made lies in memory as its global strides say: no kernel then has to reorder it.
+[[maybe_unused]] bool is_in_order(const at::Tensor& result) {
+  if (!is_dtensor(result) || !state(result).spec->is_split()) {
+    return true;
+  }
+  const State& here = state(result);
+  const bool is_own = here.local.is_same(here.memory->root) && !here.memory->source;
+  return !is_own || !result.is_non_overlapping_and_dense() || has_order(here.local, result.strides());
+}
+
+}  // namespace
+
 void OperatorKernel::dispatch(Entry& entry, const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   const LocalGuard guard;
   Call call(op, entry.info, stack);
   if (entry.rule != nullptr && entry.rule(call)) {
     ++entry.by_rule;
+    assert(std::all_of(stack.begin(), stack.end(),
+                       [](const c10::IValue& value) { return !value.isTensor() || is_in_order(value.toTensor()); }));
     return;
   }
   if (!needs_gather(call)) {
