@@ -10,6 +10,14 @@ set(RENGA_MPI_TEST_ENVIRONMENT
   OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
   OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_odls_base_sigkill_timeout=1
   OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)
+# From Open MPI 5 on, another program (PRRTE) starts processes; its variables have changed names since.
+execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE mpiexec_version ERROR_QUIET)
+if(mpiexec_version MATCHES "Open MPI\\) 5\\.")
+  list(APPEND RENGA_MPI_TEST_ENVIRONMENT PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    PRTE_MCA_hwloc_default_binding_policy=none OMPI_MCA_smsc=^cma)
+elseif(mpiexec_version MATCHES "Open MPI\\) [6-9]\\.")
+  list(APPEND RENGA_MPI_TEST_ENVIRONMENT PRTE_MCA_mapby=:oversubscribe PRTE_MCA_bindto=none OMPI_MCA_smsc=^cma)
+endif()
 
 function(renga_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "NO_PCH" "TIMEOUT" "SOURCES;LINK;RANKS;LABELS")

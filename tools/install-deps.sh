@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what renga is built from, all of it Debian 12 packages. Changes nothing, and asks no server,
-# when everything is there already.
+# Installs what renga is built from, all of it packages of Debian (12, 13, testing or unstable). Changes
+# nothing, and asks no server, when everything is there already.
 set -euo pipefail
 
 packages=(
@@ -17,14 +17,15 @@ fail() {
   exit 1
 }
 
-require_debian_12() {
+# Testing and unstable have no VERSION_ID.
+require_debian() {
   local ID="" VERSION_ID="" PRETTY_NAME=""
   if [[ -r /etc/os-release ]]; then
     # shellcheck source=/dev/null
     . /etc/os-release
   fi
-  [[ "$ID" == debian && "$VERSION_ID" == 12 ]] ||
-    fail "this installs packages of Debian 12; this system is ${PRETTY_NAME:-unknown}." \
+  [[ "$ID" == debian && "$VERSION_ID" =~ ^(12|13|)$ ]] ||
+    fail "this installs packages of Debian 12, 13 or newer; this system is ${PRETTY_NAME:-unknown}." \
       "Install the like of these yourself: ${packages[*]}"
 }
 
@@ -39,12 +40,12 @@ missing_packages() {
 }
 
 main() {
-  command -v dpkg-query >/dev/null || require_debian_12
+  command -v dpkg-query >/dev/null || require_debian
   mapfile -t missing < <(missing_packages)
   if ((${#missing[@]} == 0)); then
     return
   fi
-  require_debian_12
+  require_debian
   local as_root=()
   if ((EUID != 0)); then
     command -v sudo >/dev/null || fail "run this as root, or install sudo; missing: ${missing[*]}"
