@@ -36,6 +36,7 @@ void run_command(Environment& environment, int argc, char** argv) {
     throw UsageError(text(error.what(), " (see renga --help)"));
   }
   if (train->parsed()) {
+    finish_train_options(*train, train_options);
     train_dcgan(environment, train_options);
   } else {
     sample_run(environment, sample_options);

@@ -63,11 +63,11 @@ void load(const std::string& path, torch::nn::Module& module) {
   const auto mesh = detail::common_mesh("load", tensors);
   std::optional<SafetensorsReader> reader;
   detail::agree(mesh, detail::error_of([&] {
-          reader.emplace(path);
-          if (const std::string found = differences(*reader, tensors); !found.empty()) {
-            throw FileError(text("read: ", path, ": does not fit the module", found));
-          }
-        }));
+                  reader.emplace(path);
+                  if (const std::string found = differences(*reader, tensors); !found.empty()) {
+                    throw FileError(text("read: ", path, ": does not fit the module", found));
+                  }
+                }));
   const at::NoGradGuard no_grad;
   // Writing may communicate (a Partial value, a view that is a copy), so a rank that cannot read
   // takes part until all can fail together.

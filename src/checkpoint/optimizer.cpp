@@ -130,8 +130,8 @@ class StateReader {
   /// After all parameters were read.
   void require_all_used() const {
     const auto count = reader_.tensors().size();
-    require(count == used_, text("expected state of the optimizer's parameters alone, got ", count - used_,
-                                 " tensors of others"));
+    require(count == used_,
+            text("expected state of the optimizer's parameters alone, got ", count - used_, " tensors of others"));
   }
 
  private:

@@ -90,8 +90,9 @@ TEST(CheckpointFolder, NothingHasTheNameBeforeCommit) {
 TEST(CheckpointFolder, StepsAreListedNewestFirst) {
   const TemporaryFolder folder;
   const CheckpointFolder checkpoints(folder.path());
-  for (const char* name : {"step-00000009", "step-00000100", "step-123456789", "step-00000010", "step-7", "step-",
-                           "step-0000000x", "step-000000011", "samples", "saving-step-00000200", "step-99999999999999999999"}) {
+  for (const char* name :
+       {"step-00000009", "step-00000100", "step-123456789", "step-00000010", "step-7", "step-", "step-0000000x",
+        "step-000000011", "samples", "saving-step-00000200", "step-99999999999999999999"}) {
     fs::create_directory(folder / name);
   }
 
@@ -186,9 +187,9 @@ TEST(CheckpointFolder, TheOneBeforeADamagedOneIsFoundAndAllReasonsAreKept) {
   const std::string none = error_of([&] { checkpoints.newest_whole(); });
 
   EXPECT_EQ(found.step, 10);
-  EXPECT_EQ(found.damaged, (std::vector<std::string>{
-                               "checkpoint: " + checkpoints.path(30) + ": state/random: missing",
-                               "checkpoint: " + checkpoints.path(20) + ": model: expected 12 bytes, got 0"}));
+  EXPECT_EQ(found.damaged,
+            (std::vector<std::string>{"checkpoint: " + checkpoints.path(30) + ": state/random: missing",
+                                      "checkpoint: " + checkpoints.path(20) + ": model: expected 12 bytes, got 0"}));
   EXPECT_NE(none.find("expected a whole checkpoint, got 3 that are damaged"), std::string::npos) << none;
   EXPECT_NE(none.find("step-00000010: manifest.json: missing"), std::string::npos) << none;
 }
