@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gan_trainer.hpp"
 
+#include "renga/checkpoint/checkpoint.hpp"
 #include "renga/parallel/distribute.hpp"
 #include "renga/tensor/distributed.hpp"
 
 namespace renga::app {
 namespace {
+
+constexpr const char* kGenerator = "/generator.safetensors";
+constexpr const char* kDiscriminator = "/discriminator.safetensors";
+constexpr const char* kGeneratorOptimizer = "/state/generator_optimizer.safetensors";
+constexpr const char* kDiscriminatorOptimizer = "/state/discriminator_optimizer.safetensors";
 
 template <typename Model>
 std::shared_ptr<Model> build(const models::DcganOptions& sizes, torch::Dtype dtype) {
@@ -150,6 +156,20 @@ torch::Tensor GanTrainer::sample(const torch::Tensor& z) {
   const auto images = full(generator_->forward(mesh_ ? shard(whole, *mesh_, rows_of(*mesh_)) : whole));
   generator_->train();
   return images;
+}
+
+void GanTrainer::save(const std::string& folder) const {
+  renga::save(folder + kGenerator, *generator_);
+  renga::save(folder + kDiscriminator, *discriminator_);
+  renga::save(folder + kGeneratorOptimizer, *generator_optimizer_, *generator_);
+  renga::save(folder + kDiscriminatorOptimizer, *discriminator_optimizer_, *discriminator_);
+}
+
+void GanTrainer::load(const std::string& folder) {
+  renga::load(folder + kGenerator, *generator_);
+  renga::load(folder + kDiscriminator, *discriminator_);
+  renga::load(folder + kGeneratorOptimizer, *generator_optimizer_, *generator_);
+  renga::load(folder + kDiscriminatorOptimizer, *discriminator_optimizer_, *discriminator_);
 }
 
 }  // namespace renga::app

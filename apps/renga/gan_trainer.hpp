@@ -37,7 +37,11 @@ class GanTrainer {
   torch::Tensor sample(const torch::Tensor& z);
 
   const models::Generator& generator() const { return *generator_; }
-  const models::Discriminator& discriminator() const { return *discriminator_; }
+
+  /// Writes weights and optimizers below `folder`, which exists. Collective. @throws FileError on every rank
+  void save(const std::string& folder) const;
+  /// Reads them. Collective. @throws FileError on every rank
+  void load(const std::string& folder);
 
  private:
   torch::Tensor noise(std::int64_t count) const;

@@ -42,6 +42,7 @@ void run_command(Environment& environment, int argc, char** argv) {
     throw UsageError(text(error.what(), " (see renga --help)"));
   }
   if (train->parsed()) {
+    finish_train_options(*train, train_options);
     train_dcgan(environment, train_options);
   } else if (bench->parsed()) {
     bench_train(environment, bench_options);

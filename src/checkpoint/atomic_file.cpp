@@ -14,6 +14,8 @@
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
 
+#include "sync.hpp"
+
 namespace renga {
 namespace {
 
@@ -36,9 +38,10 @@ int sync(int descriptor) {
   return 0;
 }
 
-// Without this the new name may be lost in a power cut although the bytes are on the disk.
-int sync_folder_of(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
+}  // namespace
+
+int detail::sync_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) {
     return errno == EACCES ? 0 : errno;  // a folder one may write but not read
@@ -47,8 +50,6 @@ int sync_folder_of(const std::string& path) {
   ::close(descriptor);
   return result;
 }
-
-}  // namespace
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(text(path_, ".tmp-", ::getpid())) {
   do {
@@ -107,7 +108,7 @@ void AtomicFile::commit() {
     ::unlink(temporary_.c_str());
     fail("cannot put the file into place", error);
   }
-  if (error = sync_folder_of(path_); error != 0) {
+  if (error = detail::sync_folder_of(path_); error != 0) {
     fail("the file is written, but its folder cannot be brought to the disk", error);
   }
 }
