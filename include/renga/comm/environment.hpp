@@ -3,12 +3,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "renga/comm/communicator.hpp"
 #include "renga/core/settings.hpp"
 
 namespace renga {
+
+namespace detail {
+struct Job;
+class StopSignals;
+}  // namespace detail
 
 /// This process's part in the job: who it is, how it reaches the others, and the seed they share.
 /// Made by `run`; a program has one.
@@ -38,11 +44,22 @@ class Environment {
   void set_threads(int count) const;
   int threads() const;
 
+  /// Whether any rank has got SIGTERM or SIGINT: the answer is the same on all ranks, so they can finish the step,
+  /// save and leave together. Collective; costs an all-reduce of eight bytes: ask once a step.
+  ///
+  /// With the first call, a signal is only noted on this rank; until then, and in a program that never asks, SIGTERM
+  /// and SIGINT end the process as they do any other. A program that asks should go on asking. A second signal more
+  /// than two seconds after the first ends the process at once. Signals that the program was started to ignore
+  /// stay ignored; handlers of its own are set aside until the body of `run` is left.
+  /// @throws CommunicationError when a rank has ended: then there is nothing to save together
+  bool stop_requested() const;
+
  private:
   friend int run(int, char**, const std::function<void(Environment&)>&);
-  Environment(Communicator world, Settings settings);
+  Environment(detail::Job& job, Settings settings);
   Communicator world_;
   Settings settings_;
+  std::unique_ptr<detail::StopSignals> signals_;
 };
 
 /// Starts communication, calls `body`, and ends the job:
