@@ -45,7 +45,7 @@ void StopSignals::listen() {
   }
   listens_ = true;
   first_signal = 0;
-  for (const int signal : {SIGTERM, SIGINT}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
     if (before.sa_handler == SIG_IGN) {

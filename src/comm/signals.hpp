@@ -7,7 +7,8 @@
 
 namespace renga::detail {
 
-/// Turns SIGTERM and SIGINT into a question that the program asks. One object of a process listens at a time.
+/// Turns SIGTERM, SIGINT and SIGUSR1 into a question that the program asks. (SIGUSR1 is the one that mpiexec passes on
+/// without ending the job itself.) One object of a process listens at a time.
 ///
 /// The first signal is noted. Another one more than two seconds later ends the process at once, as it would have
 /// without this object: somebody is impatient. One that comes sooner is taken for the same wish, as launchers

@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 
 volatile std::sig_atomic_t own_handler_calls = 0;
 
-TEST(StopSignals, NotesBothSignalsOnceItListens) {
-  for (const int signal : {SIGTERM, SIGINT}) {
+TEST(StopSignals, NotesEachSignalOnceItListens) {
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
     StopSignals signals;
     signals.listen();
     EXPECT_FALSE(signals.arrived());
