@@ -16,6 +16,7 @@
 #include "hosts.hpp"
 #include "job.hpp"
 #include "process.hpp"
+#include "signals.hpp"
 
 namespace renga {
 namespace {
@@ -48,8 +49,8 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
 
 }  // namespace
 
-Environment::Environment(Communicator world, Settings settings)
-    : world_(std::move(world)), settings_(std::move(settings)) {
+Environment::Environment(detail::Job& job, Settings settings)
+    : world_(job.world, settings), settings_(std::move(settings)), signals_(std::make_unique<detail::StopSignals>()) {
   log::configure(settings_.log, world_.size() == 1 ? "" : text("[rank ", world_.rank(), '/', world_.size(), "] "));
   if (!detail::environment_variable("OMP_NUM_THREADS")) {
     set_threads(default_threads(world_));
@@ -94,6 +95,15 @@ void Environment::set_threads(int count) const {
 
 int Environment::threads() const { return at::get_num_threads(); }
 
+bool Environment::stop_requested() const {
+  signals_->listen();
+  const at::Tensor asked = detail::empty({1}, at::kLong);
+  auto* const value = asked.data_ptr<std::int64_t>();
+  *value = static_cast<std::int64_t>(signals_->arrived());
+  world_.all_reduce(asked, ReduceOp::Max);
+  return *value != 0;
+}
+
 int run(int, char**, const std::function<void(Environment&)>& body) {
   detail::keep_memory();
   detail::Job job;
@@ -105,7 +115,7 @@ int run(int, char**, const std::function<void(Environment&)>& body) {
   Settings settings;
   const detail::Outcome outcome = detail::attempt([&] {
     settings = Settings::from_environment();
-    Environment environment(Communicator(job.world, settings), settings);
+    Environment environment(job, settings);
     body(environment);
   });
   return detail::end_job(job, outcome, settings.timeout);
