@@ -46,6 +46,15 @@ Manifest from_json(const Json& json) {
   return manifest;
 }
 
+// Always the same text for the same list.
+std::string to_text(const Manifest& manifest) {
+  auto json = nlohmann::ordered_json{{"format", kFormat}, {"version", kVersion}, {"step", manifest.step}};
+  for (const auto& [name, record] : manifest.files) {
+    json["files"][name] = {{"bytes", record.bytes}, {"crc32", record.crc32}};
+  }
+  return json.dump(2) + "\n";
+}
+
 }  // namespace
 
 FileRecord record_of(const std::string& path) {
@@ -85,12 +94,8 @@ Manifest describe_folder(const std::string& folder, std::int64_t step) {
 }
 
 void write_manifest(const std::string& folder, const Manifest& manifest) {
-  auto json = nlohmann::ordered_json{{"format", kFormat}, {"version", kVersion}, {"step", manifest.step}};
-  for (const auto& [name, record] : manifest.files) {
-    json["files"][name] = {{"bytes", record.bytes}, {"crc32", record.crc32}};
-  }
   AtomicFile file(folder + "/" + kManifestName);
-  file.write(json.dump(2) + "\n");
+  file.write(to_text(manifest));
   file.commit();
 }
 
@@ -100,7 +105,10 @@ Manifest read_manifest(const std::string& folder) {
   std::ostringstream content;
   content << in.rdbuf();
   try {
-    return from_json(Json::parse(content.str()));
+    Manifest manifest = from_json(Json::parse(content.str()));
+    // Also what changes no value: a manifest has no checksum of its own.
+    require(content.str() == to_text(manifest), "damaged: not as it was written");
+    return manifest;
   } catch (const Json::exception& error) {
     throw FileError(text("damaged: ", error.what()));
   }
