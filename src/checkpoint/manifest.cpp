@@ -22,6 +22,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "renga checkpoint";
 constexpr int kVersion = 1;
+constexpr const char* kAltered = "damaged: not as it was written";
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 void require(bool holds, const std::string& message) {
@@ -104,14 +105,15 @@ Manifest read_manifest(const std::string& folder) {
   require(in.is_open(), "missing");
   std::ostringstream content;
   content << in.rdbuf();
+  Manifest manifest;
   try {
-    Manifest manifest = from_json(Json::parse(content.str()));
-    // Also what changes no value: a manifest has no checksum of its own.
-    require(content.str() == to_text(manifest), "damaged: not as it was written");
-    return manifest;
-  } catch (const Json::exception& error) {
-    throw FileError(text("damaged: ", error.what()));
+    manifest = from_json(Json::parse(content.str()));
+  } catch (const Json::exception&) {  // its texts speak of columns and tokens
+    throw FileError(kAltered);
   }
+  // Also what changes no value: a manifest has no checksum of its own.
+  require(content.str() == to_text(manifest), kAltered);
+  return manifest;
 }
 
 }  // namespace renga::detail
