@@ -22,6 +22,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "renga checkpoint";
 constexpr int kVersion = 1;
+constexpr const char* kAltered = "damaged: not as it was written";
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 void require(bool holds, const std::string& message) {
@@ -44,6 +45,15 @@ Manifest from_json(const Json& json) {
   }
   require(!manifest.files.empty(), "files: expected at least one, got none");
   return manifest;
+}
+
+// Always the same text for the same list.
+std::string to_text(const Manifest& manifest) {
+  auto json = nlohmann::ordered_json{{"format", kFormat}, {"version", kVersion}, {"step", manifest.step}};
+  for (const auto& [name, record] : manifest.files) {
+    json["files"][name] = {{"bytes", record.bytes}, {"crc32", record.crc32}};
+  }
+  return json.dump(2) + "\n";
 }
 
 }  // namespace
@@ -85,12 +95,8 @@ Manifest describe_folder(const std::string& folder, std::int64_t step) {
 }
 
 void write_manifest(const std::string& folder, const Manifest& manifest) {
-  auto json = nlohmann::ordered_json{{"format", kFormat}, {"version", kVersion}, {"step", manifest.step}};
-  for (const auto& [name, record] : manifest.files) {
-    json["files"][name] = {{"bytes", record.bytes}, {"crc32", record.crc32}};
-  }
   AtomicFile file(folder + "/" + kManifestName);
-  file.write(json.dump(2) + "\n");
+  file.write(to_text(manifest));
   file.commit();
 }
 
@@ -99,11 +105,15 @@ Manifest read_manifest(const std::string& folder) {
   require(in.is_open(), "missing");
   std::ostringstream content;
   content << in.rdbuf();
+  Manifest manifest;
   try {
-    return from_json(Json::parse(content.str()));
-  } catch (const Json::exception& error) {
-    throw FileError(text("damaged: ", error.what()));
+    manifest = from_json(Json::parse(content.str()));
+  } catch (const Json::exception&) {  // its texts speak of columns and tokens
+    throw FileError(kAltered);
   }
+  // Also what changes no value: a manifest has no checksum of its own.
+  require(content.str() == to_text(manifest), kAltered);
+  return manifest;
 }
 
 }  // namespace renga::detail

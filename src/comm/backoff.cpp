@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 constexpr auto kSpin = 5us;
 constexpr auto kAwake = 2ms;
 constexpr auto kSleep = 50us;
+constexpr auto kSuspended = 1s;
 // A poll that computes longer than this moved data: the peer is there, and to sleep would only slow it down. Time on
 // the clock would not do: MPI yields inside a poll that finds nothing.
 constexpr auto kBusyPoll = 4us;
@@ -29,7 +30,11 @@ std::chrono::nanoseconds computed() {
 Backoff::Backoff(FirstWait first) : first_(first), start_(Clock::now()), last_pause_(start_), last_moved_(start_) {}
 
 void Backoff::pause() {
-  last_pause_ = Clock::now();
+  const auto now = Clock::now();
+  if (now - last_pause_ > kSuspended) {
+    start_ += now - last_pause_;
+  }
+  last_pause_ = now;
   const auto waiting = last_pause_ - start_;
   if (waiting > kAwake) {
     long_pause();

@@ -2,6 +2,7 @@
 #include "renga/comm/environment.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include <ATen/Context.h>
@@ -13,6 +14,7 @@
 
 #include "buffers.hpp"
 #include "discovery.hpp"
+#include "group.hpp"
 #include "hosts.hpp"
 #include "job.hpp"
 #include "process.hpp"
@@ -51,6 +53,12 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
 
 Environment::Environment(detail::Job& job, Settings settings)
     : world_(job.world, settings), settings_(std::move(settings)), signals_(std::make_unique<detail::StopSignals>()) {
+  detail::watch_over(job, world_);
+  detail::Group& group = *world_.group_;
+  group.watch = job.watch;
+  group.id = 1;
+  group.world_ranks.resize(static_cast<std::size_t>(group.size));
+  std::iota(group.world_ranks.begin(), group.world_ranks.end(), 0);
   log::configure(settings_.log, world_.size() == 1 ? "" : text("[rank ", world_.rank(), '/', world_.size(), "] "));
   if (!detail::environment_variable("OMP_NUM_THREADS")) {
     set_threads(default_threads(world_));
@@ -106,15 +114,15 @@ bool Environment::stop_requested() const {
 
 int run(int, char**, const std::function<void(Environment&)>& body) {
   detail::keep_memory();
+  Settings settings;
+  const detail::Outcome read = detail::attempt([&] { settings = Settings::from_environment(); });
   detail::Job job;
-  const detail::Outcome started = detail::attempt([&] { job = detail::start_job(); });
+  const detail::Outcome started = detail::attempt([&] { job = detail::start_job(settings.timeout); });
   if (started.failed()) {
     detail::print_error(started.message, 0, 1);
     return started.exit_code;
   }
-  Settings settings;
-  const detail::Outcome outcome = detail::attempt([&] {
-    settings = Settings::from_environment();
+  const detail::Outcome outcome = read.failed() ? read : detail::attempt([&] {
     Environment environment(job, settings);
     body(environment);
   });

@@ -34,6 +34,9 @@ static void note_signal(int signal) {
 }
 
 StopSignals::~StopSignals() {
+  if (arrived()) {
+    return;
+  }
   for (const auto& [signal, action] : before_) {
     sigaction(signal, &action, nullptr);
   }

@@ -16,7 +16,8 @@ namespace renga::detail {
 class StopSignals {
  public:
   StopSignals() = default;
-  /// Puts back the handlers that were there before.
+  /// Puts back the handlers that were there before, unless a signal has come: the process is on its way out then, and
+  /// the same wish, passed on by somebody slow, is not to kill it on its last steps.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;

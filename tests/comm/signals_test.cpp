@@ -13,7 +13,18 @@ using namespace std::chrono_literals;
 
 volatile std::sig_atomic_t own_handler_calls = 0;
 
-TEST(StopSignals, NotesEachSignalOnceItListens) {
+/// Each test begins as a program does.
+class StopSignalsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+      std::signal(signal, SIG_DFL);
+    }
+  }
+};
+using StopSignalsDeathTest = StopSignalsTest;
+
+TEST_F(StopSignalsTest, NotesEachSignalOnceItListens) {
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
     StopSignals signals;
     signals.listen();
@@ -23,7 +34,7 @@ TEST(StopSignals, NotesEachSignalOnceItListens) {
   }
 }
 
-TEST(StopSignals, APassedOnSignalIsTheSameWish) {
+TEST_F(StopSignalsTest, APassedOnSignalIsTheSameWish) {
   StopSignals signals;
   signals.listen();
   std::raise(SIGINT);
@@ -32,7 +43,7 @@ TEST(StopSignals, APassedOnSignalIsTheSameWish) {
   EXPECT_TRUE(signals.arrived());
 }
 
-TEST(StopSignals, StartsAnew) {
+TEST_F(StopSignalsTest, StartsAnew) {
   {
     StopSignals signals;
     signals.listen();
@@ -44,31 +55,32 @@ TEST(StopSignals, StartsAnew) {
   EXPECT_FALSE(signals.arrived());
 }
 
-TEST(StopSignals, PutsTheHandlersBack) {
-  const auto before = std::signal(SIGTERM, [](int) { own_handler_calls = own_handler_calls + 1; });
+TEST_F(StopSignalsTest, PutsTheHandlersBackUnlessASignalCame) {
+  std::signal(SIGTERM, [](int) { own_handler_calls = own_handler_calls + 1; });
+  {
+    StopSignals signals;
+    signals.listen();
+  }
+  std::raise(SIGTERM);
+  EXPECT_EQ(own_handler_calls, 1);
   {
     StopSignals signals;
     signals.listen();
     std::raise(SIGTERM);
-    EXPECT_EQ(own_handler_calls, 0);
   }
   std::raise(SIGTERM);
-  EXPECT_EQ(own_handler_calls, 1);
-  std::signal(SIGTERM, before);
+  EXPECT_EQ(own_handler_calls, 1) << "after a signal the process is about to end";
 }
 
-TEST(StopSignals, WhatIsIgnoredStaysIgnored) {
-  const auto before = std::signal(SIGINT, SIG_IGN);
-  {
-    StopSignals signals;
-    signals.listen();
-    std::raise(SIGINT);
-    EXPECT_FALSE(signals.arrived());
-  }
-  std::signal(SIGINT, before);
+TEST_F(StopSignalsTest, WhatIsIgnoredStaysIgnored) {
+  std::signal(SIGINT, SIG_IGN);
+  StopSignals signals;
+  signals.listen();
+  std::raise(SIGINT);
+  EXPECT_FALSE(signals.arrived());
 }
 
-TEST(StopSignalsDeathTest, WithoutListeningASignalEndsTheProcess) {
+TEST_F(StopSignalsDeathTest, WithoutListeningASignalEndsTheProcess) {
   EXPECT_EXIT(
       {
         const StopSignals signals;
@@ -77,7 +89,7 @@ TEST(StopSignalsDeathTest, WithoutListeningASignalEndsTheProcess) {
       ::testing::KilledBySignal(SIGTERM), "");
 }
 
-TEST(StopSignalsDeathTest, TheSecondWishEndsTheProcess) {
+TEST_F(StopSignalsDeathTest, TheSecondWishEndsTheProcess) {
   EXPECT_EXIT(
       {
         StopSignals signals;
