@@ -2,6 +2,7 @@
 #include "gan_trainer.hpp"
 
 #include "renga/checkpoint/checkpoint.hpp"
+#include "renga/parallel/adam.hpp"
 #include "renga/parallel/distribute.hpp"
 #include "renga/tensor/distributed.hpp"
 
@@ -31,15 +32,15 @@ void set_order(const torch::nn::Module& model, at::MemoryFormat order) {
 // A batch is split over the axis "data".
 AxisDims rows_of(const DeviceMesh& mesh) { return mesh.find_axis("data") < 0 ? AxisDims{} : AxisDims{{"data", 0}}; }
 
-std::unique_ptr<torch::optim::Adam> adam(const torch::nn::Module& model, double learning_rate) {
+template <typename Adam>
+std::unique_ptr<torch::optim::Adam> make_adam(const torch::nn::Module& model, double learning_rate) {
   std::vector<torch::Tensor> trained;
   for (const auto& parameter : model.parameters()) {
     if (parameter.requires_grad()) {
       trained.push_back(parameter);
     }
   }
-  return std::make_unique<torch::optim::Adam>(
-      trained, torch::optim::AdamOptions(learning_rate).betas(std::make_tuple(0.0, 0.9)));
+  return std::make_unique<Adam>(trained, torch::optim::AdamOptions(learning_rate).betas(std::make_tuple(0.0, 0.9)));
 }
 
 // Dropped rather than zeroed: the next backward pass then need not add to them.
@@ -99,8 +100,9 @@ GanTrainer::GanTrainer(at::MemoryFormat order, const models::DcganOptions& sizes
 }
 
 void GanTrainer::make_optimizers(double learning_rate) {
-  generator_optimizer_ = adam(*generator_, learning_rate);
-  discriminator_optimizer_ = adam(*discriminator_, learning_rate);
+  const auto make = mesh_ ? &make_adam<optim::Adam> : &make_adam<torch::optim::Adam>;
+  generator_optimizer_ = make(*generator_, learning_rate);
+  discriminator_optimizer_ = make(*discriminator_, learning_rate);
 }
 
 torch::Tensor GanTrainer::noise(std::int64_t count) const {

@@ -10,13 +10,7 @@
 
 #include "channel_blocks.hpp"
 #include "channel_loops.hpp"
-
-// One compiled form for each kind of vector unit; the program takes the best its processor has.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define RENGA_VECTORIZED [[gnu::target_clones("default", "arch=haswell", "arch=skylake-avx512")]]
-#else
-#define RENGA_VECTORIZED
-#endif
+#include "src/core/vectorized.hpp"
 
 namespace renga {
 namespace {
