@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <ATen/InferSize.h>
 #include <ATen/TensorUtils.h>
@@ -49,11 +50,11 @@ bool has_order(const at::Tensor& tensor, at::IntArrayRef order) {
 }
 
 ViewStrides view_strides(at::IntArrayRef old_sizes, at::IntArrayRef old_strides, at::IntArrayRef sizes) {
-  const auto strides = at::detail::computeStride(old_sizes, old_strides, at::DimVector(sizes));
+  auto strides = at::detail::computeStride(old_sizes, old_strides, sizes);
   if (!strides.has_value()) {
     return {};
   }
-  return {Strides(strides->begin(), strides->end()), true};
+  return {std::move(*strides), true};
 }
 
 std::vector<std::int64_t> infer_sizes(at::IntArrayRef sizes, std::int64_t numel) {
