@@ -18,7 +18,7 @@ constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 
 // Once a process is lost, how long a rank waits for those that may be about to learn of it.
-constexpr std::chrono::duration<double> kLoss{0.5};
+constexpr std::chrono::duration<double> kLoss{0.25};
 
 std::uint64_t hash_of(const std::string& topic) { return std::hash<std::string>{}(topic); }
 
