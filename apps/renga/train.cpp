@@ -66,7 +66,8 @@ DeviceMesh make_mesh(const Communicator& world, const TrainOptions& options) {
 class Run {
  public:
   Run(Environment& environment, const TrainOptions& options)
-      : options_(options),
+      : environment_(environment),
+        options_(options),
         world_(environment.world()),
         mesh_(make_mesh(world_, options)),
         dataset_(open_data(options)),
@@ -134,7 +135,8 @@ class Run {
   void train_epoch() {
     for (auto& [images, labels] : loader_) {
       finish_step(images.size(0), trainer_.step(images));
-      is_stopped_ = step_ < steps_ && stop_requested();
+      // Asked also after the last step: what asks once has to go on asking.
+      is_stopped_ = environment_.stop_requested() && step_ < steps_;
       if (step_ == steps_ || is_stopped_) {
         break;
       }
@@ -187,8 +189,6 @@ class Run {
     }
   }
 
-  bool stop_requested() const { return false; }
-
   // Of a run that was started here, the configuration has it.
   std::string length_text() const {
     if (options_.resume.empty() || !(options_.given.contains("--steps") || options_.given.contains("--epochs"))) {
@@ -225,6 +225,7 @@ class Run {
     std::printf("%s\n", line.c_str());
   }
 
+  Environment& environment_;
   TrainOptions options_;
   Communicator world_;
   DeviceMesh mesh_;
