@@ -104,7 +104,7 @@ void GanCheckpoints::save(const GanTrainer& trainer, const RunState& state) cons
   folder = world_.broadcast_text(folder, 0);
   try {
     write(folder, trainer, state);
-  } catch (const FileError&) {
+  } catch (const std::exception&) {
     if (world_.rank() == 0) {
       folder_.discard(state.step);  // what it holds may be what fills the disk
     }

@@ -135,6 +135,7 @@ class Run {
   void train_epoch() {
     for (auto& [images, labels] : loader_) {
       finish_step(images.size(0), trainer_.step(images));
+      // Asked also after the last step: what asks once has to go on asking.
       is_stopped_ = environment_.stop_requested() && step_ < steps_;
       if (step_ == steps_ || is_stopped_) {
         break;
@@ -224,7 +225,7 @@ class Run {
     std::printf("%s\n", line.c_str());
   }
 
-  const Environment& environment_;
+  Environment& environment_;
   TrainOptions options_;
   Communicator world_;
   DeviceMesh mesh_;
