@@ -13,7 +13,7 @@ LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 THREADS := $(shell expr $$(nproc) / $(DEMO_RANKS) \| 1)
 
 # As root (containers) Open MPI refuses to start unless told otherwise, and it counts cores, not
-# threads, as slots. The demo gives every process a minute to end on a signal, not one second.
+# threads, as slots. The demo gives every process five seconds to end on a signal, not one; see docs/faults.md.
 export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
@@ -41,7 +41,7 @@ build: configure
 demo: deps
 	@$(MAKE) --no-print-directory build
 	@out=runs/demo; if [ -e $$out ]; then out=runs/demo-$$(date +%Y-%m-%d-%H%M%S); fi; \
-	export OMP_NUM_THREADS=$(THREADS) OPENBLAS_NUM_THREADS=$(THREADS) OMPI_MCA_odls_base_sigkill_timeout=60; \
+	export OMP_NUM_THREADS=$(THREADS) OPENBLAS_NUM_THREADS=$(THREADS) OMPI_MCA_odls_base_sigkill_timeout=5; \
 	mpiexec -n $(DEMO_RANKS) $(BUILD)/bin/renga train dcgan --data fashion-mnist --ch 64 --batch 64 --real-and-made apart \
 	  --steps $(DEMO_STEPS) --sample-every $(DEMO_SAMPLE_EVERY) --out $$out && \
 	printf '\nImages that the generator made: %s\n' \

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include <torch/optim/adam.h>
 
@@ -18,12 +19,15 @@ struct GanLosses {
   double generator = 0;
 };
 
-/// A DCGAN and its two optimizers on a mesh. Stock LibTorch throughout: what is distributed is where the
-/// tensors live.
+/// A DCGAN and its two optimizers. Stock LibTorch throughout: what is distributed is where the tensors live.
 class GanTrainer {
  public:
-  /// Collective.
+  /// On a mesh. Collective.
   GanTrainer(const DeviceMesh& mesh, const models::DcganOptions& sizes, const TrainOptions& options);
+
+  /// In plain LibTorch, in this process alone: what benchmarks compare with. Convolution weights, and
+  /// so all images, in the given memory order.
+  GanTrainer(at::MemoryFormat order, const models::DcganOptions& sizes, const TrainOptions& options);
 
   /// One step on a batch of real images [N, C, H, W]: the discriminator on real and made images,
   /// then the generator with new noise. Collective.
@@ -33,7 +37,11 @@ class GanTrainer {
   torch::Tensor sample(const torch::Tensor& z);
 
   const models::Generator& generator() const { return *generator_; }
-  const models::Discriminator& discriminator() const { return *discriminator_; }
+
+  /// Writes weights and optimizers below `folder`, which exists. Collective. @throws FileError on every rank
+  void save(const std::string& folder) const;
+  /// Reads them. Collective. @throws FileError on every rank
+  void load(const std::string& folder);
 
  private:
   torch::Tensor noise(std::int64_t count) const;
@@ -41,7 +49,11 @@ class GanTrainer {
   double train_discriminator(const torch::Tensor& images);
   double train_generator(std::int64_t count);
 
-  DeviceMesh mesh_;
+  /// Without optimizers.
+  GanTrainer(std::optional<DeviceMesh> mesh, const TrainOptions& options);
+  void make_optimizers(double learning_rate);
+
+  std::optional<DeviceMesh> mesh_;
   models::GanLoss loss_;
   Noise noise_;
   RealAndMade real_and_made_;

@@ -8,6 +8,7 @@
 #include "renga/core/text.hpp"
 #include "renga/ops/ops.hpp"
 
+#include "bench_train.hpp"
 #include "options.hpp"
 #include "sample.hpp"
 #include "train.hpp"
@@ -18,11 +19,16 @@ namespace {
 void run_command(Environment& environment, int argc, char** argv) {
   TrainOptions train_options;
   SampleOptions sample_options;
+  BenchOptions bench_options;
   CLI::App app("renga: distributed training for LibTorch", "renga");
   app.set_version_flag("--version", "renga " RENGA_VERSION);
   app.require_subcommand(1);
   auto* train = app.add_subcommand("train", "train a model; under mpiexec, on several processes");
   auto* sample = app.add_subcommand("sample", "make images with a trained generator");
+  auto* bench = app.add_subcommand("bench", "measure speed");
+  auto* bench_steps = bench->add_subcommand("train", "training steps: plain LibTorch, one process, all processes");
+  bench->require_subcommand(1);
+  add_bench_options(*bench_steps, bench_options);
   add_train_options(*train, train_options);
   add_sample_options(*sample, sample_options);
   try {
@@ -36,7 +42,10 @@ void run_command(Environment& environment, int argc, char** argv) {
     throw UsageError(text(error.what(), " (see renga --help)"));
   }
   if (train->parsed()) {
+    finish_train_options(*train, train_options);
     train_dcgan(environment, train_options);
+  } else if (bench->parsed()) {
+    bench_train(environment, bench_options);
   } else {
     sample_run(environment, sample_options);
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -28,6 +29,7 @@ struct TrainOptions {
   std::optional<std::int64_t> image_size;
   std::optional<std::int64_t> channels;
   std::string out;
+  std::string resume;  ///< run folder to go on with
   std::string mesh;
   std::optional<std::int64_t> batch;
   std::optional<std::int64_t> batch_per_process;
@@ -42,8 +44,10 @@ struct TrainOptions {
   RealAndMade real_and_made = RealAndMade::Together;
   double learning_rate = 2e-4;
   std::int64_t sample_every = 500;
+  std::int64_t save_every = 1000;
   int workers = 1;
   bool json = false;
+  std::set<std::string> given;  ///< names of the options on the command line, "--seed"; "MODEL"
 };
 
 /// What `renga sample` was asked for.
@@ -55,10 +59,27 @@ struct SampleOptions {
   std::string out;
 };
 
+/// What `renga bench train` was asked for.
+struct BenchOptions {
+  TrainOptions train;
+  std::int64_t rounds = 20;  ///< accepted samples of each contestant
+  double quiet = 0.08;       ///< a sample is rejected when others used more than this part of a core
+  bool operators = false;
+};
+
+void add_bench_options(CLI::App& command, BenchOptions& options);
+
 void add_train_options(CLI::App& command, TrainOptions& options);
 void add_sample_options(CLI::App& command, SampleOptions& options);
 
+/// After parsing: notes which options were given. @throws UsageError for what CLI11 cannot check
+void finish_train_options(const CLI::App& command, TrainOptions& options);
+
 /// For config.json.
 train::Fields config_of(const TrainOptions& options);
+
+/// The options that a config.json was written from; those that it does not hold have their defaults.
+/// @throws FileError naming `path` if the text is not a run's configuration
+TrainOptions options_from_config(const std::string& path, const std::string& json_text);
 
 }  // namespace renga::app

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -11,18 +10,17 @@
 #include <torch/torch.h>
 
 #include "renga/checkpoint/checkpoint.hpp"
+#include "renga/checkpoint/checkpoint_folder.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
 #include "renga/train/image.hpp"
-#include "renga/train/run_folder.hpp"
 
+#include "gan_checkpoints.hpp"
 #include "models/dcgan.hpp"
 #include "rank_zero.hpp"
 
 namespace renga::app {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct RunConfig {
   models::DcganOptions sizes;
@@ -49,25 +47,18 @@ RunConfig read_config(const std::string& path) {
   }
 }
 
-// The newest folder step-NNNNNNNN that holds a generator.
-std::string newest_step(const std::string& run) {
-  std::string newest;
-  for (const auto& entry : fs::directory_iterator(run)) {
-    const auto name = entry.path().filename().string();
-    if (name.rfind("step-", 0) == 0 && name > newest && fs::exists(entry.path() / "generator.safetensors")) {
-      newest = name;
-    }
+std::string weights_folder(const SampleOptions& options) {
+  const CheckpointFolder checkpoints(options.run);
+  if (!options.step) {
+    return checkpoints.path(newest_checkpoint(checkpoints));
   }
-  if (newest.empty()) {
-    throw FileError(text(run, ": no weights: expected a folder step-NNNNNNNN with generator.safetensors"));
-  }
-  return run + "/" + newest;
+  checkpoints.verify(*options.step);
+  return checkpoints.path(*options.step);
 }
 
 void write_samples(const SampleOptions& options) {
   const auto config = read_config(options.run + "/config.json");
-  const auto folder =
-      options.step ? train::RunFolder::open(options.run).step_folder(*options.step) : newest_step(options.run);
+  const auto folder = weights_folder(options);
   models::Generator generator(config.sizes);
   generator.to(config.dtype == "float64" ? torch::kDouble : torch::kFloat);
   load(folder + "/generator.safetensors", generator);

@@ -2,13 +2,12 @@
 #include "train.hpp"
 
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 
 #include <ATen/CPUGeneratorImpl.h>
 
-#include "renga/checkpoint/checkpoint.hpp"
 #include "renga/core/error.hpp"
+#include "renga/core/log.hpp"
 #include "renga/core/text.hpp"
 #include "renga/data/loader.hpp"
 #include "renga/data/open_dataset.hpp"
@@ -17,8 +16,10 @@
 #include "renga/train/run_folder.hpp"
 #include "renga/train/step_timer.hpp"
 
+#include "gan_checkpoints.hpp"
 #include "gan_trainer.hpp"
 #include "rank_zero.hpp"
+#include "resume.hpp"
 
 namespace renga::app {
 namespace {
@@ -65,7 +66,8 @@ DeviceMesh make_mesh(const Communicator& world, const TrainOptions& options) {
 class Run {
  public:
   Run(Environment& environment, const TrainOptions& options)
-      : options_(options),
+      : environment_(environment),
+        options_(options),
         world_(environment.world()),
         mesh_(make_mesh(world_, options)),
         dataset_(open_data(options)),
@@ -74,38 +76,71 @@ class Run {
     steps_ = options.steps.value_or(options.epochs.value_or(1) * loader_.batches_per_epoch());
     sample_noise_ = at::randn({kSamples, trainer_.generator().options.latent},
                               at::make_generator<at::CPUGeneratorImpl>(kSampleSeed));
-    on_rank_zero(world_, [this] { open_folder(); });
+    on_rank_zero(world_, [this] { options_.resume.empty() ? start_folder() : open_folder(); });
+    path_ = world_.broadcast_text(folder_ ? folder_->path() : "", 0);
+    if (!options_.resume.empty()) {
+      go_on();
+    }
+    if (folder_) {
+      progress_.emplace(train::ProgressOptions{steps_, loader_.batch_size()});
+    }
   }
 
   void train() {
-    timer_.start();
-    while (step_ < steps_) {
-      for (auto& [images, labels] : loader_) {
-        finish_step(images.size(0), trainer_.step(images));
-        if (step_ == steps_) {
-          break;
-        }
-      }
+    if (step_ >= steps_) {
+      say(text("run ", path_, " is at step ", step_, " already, of ", steps_, "; nothing is left to do"));
     }
-    save();
+    timer_.start();
+    while (step_ < steps_ && !is_stopped_) {
+      train_epoch();
+    }
+    if (saved_step_ != step_) {
+      save();
+    }
+    if (is_stopped_) {
+      say(text("stopped at step ", step_, "; go on with: renga train ", options_.model, " --resume ", path_,
+               length_text()));
+    }
     if (options_.json) {
       print_json();
     }
   }
 
  private:
-  void open_folder() {
-    const auto path = options_.out.empty() ? train::RunFolder::default_path(options_.model) : options_.out;
-    folder_.emplace(train::RunFolder::create(path));
+  void start_folder() {
+    folder_.emplace(
+        train::RunFolder::create(options_.out.empty() ? train::RunFolder::default_path(options_.model) : options_.out));
     auto config = config_of(options_);
     const auto& sizes = trainer_.generator().options;
+    config.emplace_back("global_batch", loader_.batch_size());
     config.emplace_back("processes", world_.size());
     config.emplace_back("generator", train::Fields{{"ch", sizes.ch},
                                                    {"latent", sizes.latent},
                                                    {"channels", sizes.channels},
                                                    {"bottom_width", sizes.bottom_width}});
     folder_->write_config(config);
-    progress_.emplace(train::ProgressOptions{steps_, loader_.batch_size()});
+  }
+
+  void open_folder() { folder_.emplace(train::RunFolder::open(options_.resume)); }
+
+  // Everything as it was after the step of the checkpoint.
+  void go_on() {
+    const RunState state = GanCheckpoints(world_, path_).load_newest(trainer_);
+    step_ = saved_step_ = state.step;
+    losses_ = state.losses;
+    loader_.seek(state.position.epoch, state.position.batch);
+    on_rank_zero(world_, [this] { folder_->cut_log(step_); });
+  }
+
+  void train_epoch() {
+    for (auto& [images, labels] : loader_) {
+      finish_step(images.size(0), trainer_.step(images));
+      // Asked also after the last step: what asks once has to go on asking.
+      is_stopped_ = environment_.stop_requested() && step_ < steps_;
+      if (step_ == steps_ || is_stopped_) {
+        break;
+      }
+    }
   }
 
   void finish_step(std::int64_t images, const GanLosses& losses) {
@@ -121,23 +156,52 @@ class Run {
       progress_->update(step_, {{"discriminator", losses.discriminator}, {"generator", losses.generator}});
     }
     if (step_ % options_.sample_every == 0 || step_ == steps_) {
-      const auto images_made = trainer_.sample(sample_noise_);
-      if (folder_) {
-        folder_->write_sample(step_, train::image_grid(images_made.to(torch::kFloat), kSampleColumns));
-      }
-      timer_.start();  // samples do not count as training
+      sample();
+    }
+    if (step_ % options_.save_every == 0 && step_ < steps_) {
+      try_to_save();
     }
   }
 
+  void sample() {
+    const auto images = trainer_.sample(sample_noise_);
+    if (folder_) {
+      folder_->write_sample(step_, train::image_grid(images.to(torch::kFloat), kSampleColumns));
+    }
+    timer_.start();  // samples do not count as training
+  }
+
   void save() {
-    std::string path;
-    on_rank_zero(world_, [&] {
-      path = folder_->step_folder(step_);
-      std::filesystem::create_directories(path);
-    });
-    path = world_.broadcast_text(path, 0);
-    renga::save(path + "/generator.safetensors", trainer_.generator());
-    renga::save(path + "/discriminator.safetensors", trainer_.discriminator());
+    GanCheckpoints(world_, path_).save(trainer_, {step_, loader_.position(), losses_});
+    saved_step_ = step_;
+    timer_.start();
+  }
+
+  // The disk may be full for a while; the last checkpoint is saved without this mercy.
+  void try_to_save() {
+    try {
+      save();
+    } catch (const FileError& error) {
+      if (folder_) {
+        log::warning(text(error.what(), "; there is no checkpoint of step ", step_,
+                          ", training goes on and saves again ", options_.save_every, " steps later"));
+      }
+    }
+  }
+
+  // Of a run that was started here, the configuration has it.
+  std::string length_text() const {
+    if (options_.resume.empty() || !(options_.given.contains("--steps") || options_.given.contains("--epochs"))) {
+      return "";
+    }
+    return options_.steps ? text(" --steps ", *options_.steps) : text(" --epochs ", *options_.epochs);
+  }
+
+  void say(const std::string& message) {
+    if (folder_) {
+      progress_.reset();  // ends its line
+      std::fprintf(stderr, "%s\n", message.c_str());
+    }
   }
 
   void print_json() {
@@ -161,7 +225,8 @@ class Run {
     std::printf("%s\n", line.c_str());
   }
 
-  const TrainOptions& options_;
+  Environment& environment_;
+  TrainOptions options_;
   Communicator world_;
   DeviceMesh mesh_;
   std::shared_ptr<const data::Dataset> dataset_;
@@ -169,16 +234,20 @@ class Run {
   GanTrainer trainer_;
   torch::Tensor sample_noise_;
   std::optional<train::RunFolder> folder_;  // rank 0 only
+  std::string path_;                        // of the folder, on every rank
   std::optional<train::Progress> progress_;
   train::StepTimer timer_;
   GanLosses losses_;
   std::int64_t steps_ = 0;
   std::int64_t step_ = 0;
+  std::int64_t saved_step_ = 0;
+  bool is_stopped_ = false;
 };
 
 }  // namespace
 
-void train_dcgan(Environment& environment, const TrainOptions& options) {
+void train_dcgan(Environment& environment, const TrainOptions& given) {
+  const auto options = given.resume.empty() ? given : resumed_options(environment.world(), given);
   environment.seed(options.seed);
   if (options.threads) {
     environment.set_threads(*options.threads);

@@ -9,6 +9,7 @@
 #include "renga/data/open_dataset.hpp"
 #include "renga/mesh/device_mesh.hpp"
 #include "renga/ops/ops.hpp"
+#include "renga/parallel/adam.hpp"
 #include "renga/parallel/distribute.hpp"
 #include "renga/tensor/distributed.hpp"
 #include "renga/tensor/placement.hpp"

@@ -14,6 +14,8 @@
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
 
+#include "sync.hpp"
+
 namespace renga {
 namespace {
 
@@ -36,10 +38,40 @@ int sync(int descriptor) {
   return 0;
 }
 
-// Without this the new name may be lost in a power cut although the bytes are on the disk.
-int sync_folder_of(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+int open_retrying(const std::string& path, int flags) {
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+  } while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+// The way to an open file for which no right is needed but to have opened it.
+std::string way_to(int descriptor) { return text("/proc/self/fd/", descriptor); }
+
+// Negative where there are no such files, or no way to name one later.
+int open_nameless(const std::string& folder) {
+  const int descriptor = open_retrying(folder, O_WRONLY | O_TMPFILE);
+  if (descriptor >= 0 && ::access(way_to(descriptor).c_str(), F_OK) != 0) {
+    ::close(descriptor);
+    return -1;
+  }
+  return descriptor;
+}
+
+int give_name(int descriptor, const std::string& path) {
+  return ::linkat(AT_FDCWD, way_to(descriptor).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+int detail::sync_folder_of(const std::string& path) {
+  const int descriptor = open_retrying(folder_of(path), O_RDONLY | O_DIRECTORY);
   if (descriptor < 0) {
     return errno == EACCES ? 0 : errno;  // a folder one may write but not read
   }
@@ -48,12 +80,15 @@ int sync_folder_of(const std::string& path) {
   return result;
 }
 
-}  // namespace
-
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(text(path_, ".tmp-", ::getpid())) {
-  do {
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  } while (descriptor_ < 0 && errno == EINTR);
+AtomicFile::AtomicFile(std::string path, Temporary temporary)
+    : path_(std::move(path)), temporary_(text(path_, ".tmp-", ::getpid())) {
+  if (temporary == Temporary::Nameless) {
+    descriptor_ = open_nameless(folder_of(path_));
+    is_nameless_ = descriptor_ >= 0;
+  }
+  if (!is_nameless_) {
+    descriptor_ = open_retrying(temporary_, O_WRONLY | O_CREAT | O_TRUNC);
+  }
   if (descriptor_ < 0) {
     throw FileError(text("write: ", path_, ": cannot create the file: ", reason(errno)));
   }
@@ -63,9 +98,10 @@ AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::discard() noexcept {
   if (descriptor_ >= 0) {
-    ::close(descriptor_);
-    ::unlink(temporary_.c_str());
-    descriptor_ = -1;
+    ::close(std::exchange(descriptor_, -1));
+    if (!is_nameless_) {
+      ::unlink(temporary_.c_str());
+    }
   }
 }
 
@@ -97,19 +133,38 @@ void AtomicFile::commit() {
   if (const int error = sync(descriptor_); error != 0) {
     fail("cannot bring the data to the disk", error);
   }
+  if (const int error = put_into_place(); error != 0) {
+    fail("cannot put the file into place", error);
+  }
+  if (const int error = detail::sync_folder_of(path_); error != 0) {
+    fail("the file is written, but its folder cannot be brought to the disk", error);
+  }
+}
+
+// Closes the file. A name can be given, but not taken from another file, so an older one is replaced in a second step.
+int AtomicFile::put_into_place() {
+  int error = 0;
+  if (is_nameless_) {
+    ::unlink(temporary_.c_str());  // left behind by another process of this number
+    error = give_name(descriptor_, path_);
+    if (error != EEXIST) {
+      ::close(std::exchange(descriptor_, -1));
+      return error;
+    }
+    error = give_name(descriptor_, temporary_);
+  }
   // Network file systems may report a full disk only now. The descriptor is gone either way.
   const int closed = ::close(std::exchange(descriptor_, -1));
-  int error = closed != 0 && errno != EINTR ? errno : 0;
+  if (error == 0 && closed != 0 && errno != EINTR) {
+    error = errno;
+  }
   if (error == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     error = errno;
   }
   if (error != 0) {
     ::unlink(temporary_.c_str());
-    fail("cannot put the file into place", error);
   }
-  if (error = sync_folder_of(path_); error != 0) {
-    fail("the file is written, but its folder cannot be brought to the disk", error);
-  }
+  return error;
 }
 
 }  // namespace renga

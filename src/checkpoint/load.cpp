@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <set>
 
@@ -10,10 +9,8 @@
 #include "renga/checkpoint/safetensors.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
-#include "renga/tensor/distributed.hpp"
-#include "renga/tensor/redistribute.hpp"
-#include "renga/tensor/state.hpp"
 
+#include "agree.hpp"
 #include "named.hpp"
 
 namespace renga {
@@ -59,60 +56,29 @@ std::string differences(const SafetensorsReader& reader, const detail::NamedList
          list_text("of another shape or kind", unlike);
 }
 
-// An undefined value (it could not be read) goes through the same communication and leaves the tensor.
-void copy_into(const at::Tensor& tensor, const at::Tensor& value) {
-  resolve(tensor);  // a sum not yet added up would be added to the new value later
-  if (value.defined() && is_dtensor(tensor)) {
-    write_piece(tensor, value);
-  } else if (value.defined()) {
-    tensor.copy_(value);
-  }
-  written(tensor);
-}
-
-std::string error_of(const std::function<void()>& step) {
-  try {
-    step();
-    return "";
-  } catch (const FileError& error) {
-    return error.what();
-  }
-}
-
-// A file may be damaged or absent on one host only: all ranks then fail, with the first one's error.
-void agree(const std::optional<DeviceMesh>& mesh, const std::string& error) {
-  const auto errors = mesh ? mesh->world().all_gather_text(error) : std::vector{error};
-  const auto first = std::ranges::find_if(errors, [](const auto& text) { return !text.empty(); });
-  if (first == errors.end()) {
-    return;
-  }
-  const bool is_common = std::ranges::count(errors, *first) == std::ssize(errors);
-  throw FileError(is_common ? *first : text("on rank ", first - errors.begin(), ": ", *first));
-}
-
 }  // namespace
 
 void load(const std::string& path, torch::nn::Module& module) {
   const auto tensors = detail::named_tensors(module);
   const auto mesh = detail::common_mesh("load", tensors);
   std::optional<SafetensorsReader> reader;
-  agree(mesh, error_of([&] {
-          reader.emplace(path);
-          if (const std::string found = differences(*reader, tensors); !found.empty()) {
-            throw FileError(text("read: ", path, ": does not fit the module", found));
-          }
-        }));
+  detail::agree(mesh, detail::error_of([&] {
+                  reader.emplace(path);
+                  if (const std::string found = differences(*reader, tensors); !found.empty()) {
+                    throw FileError(text("read: ", path, ": does not fit the module", found));
+                  }
+                }));
   const at::NoGradGuard no_grad;
   // Writing may communicate (a Partial value, a view that is a copy), so a rank that cannot read
   // takes part until all can fail together.
   std::string error;
   for (const auto& [name, tensor] : tensors) {
     at::Tensor value;
-    const std::string found = error_of([&] { value = reader->read(name); });
+    const std::string found = detail::error_of([&] { value = reader->read(name); });
     error = error.empty() ? found : error;
-    copy_into(tensor, value);
+    detail::copy_into(tensor, value);
   }
-  agree(mesh, error);
+  detail::agree(mesh, error);
 }
 
 NamedTensors load_tensors(const std::string& path) {

@@ -13,6 +13,7 @@
 
 #include "named.hpp"
 #include "safetensors_header.hpp"
+#include "save_list.hpp"
 
 namespace renga {
 namespace {
@@ -41,9 +42,10 @@ std::vector<TensorInfo> describe_all(const detail::NamedList& tensors) {
 /// go through the same steps with nothing to do.
 class Sink {
  public:
-  Sink(const std::string& path, std::vector<TensorInfo> infos, const Communicator& communicator)
+  Sink(const std::string& path, std::vector<TensorInfo> infos, const Metadata& metadata,
+       const Communicator& communicator)
       : path_(path), communicator_(communicator), is_writer_(communicator.rank() == 0) {
-    attempt([&] { writer_.emplace(path, std::move(infos)); });
+    attempt([&] { writer_.emplace(path, std::move(infos), metadata); });
     agree();
   }
 
@@ -86,11 +88,16 @@ class Sink {
   std::string error_;
 };
 
-void save_list(const std::string& path, detail::NamedList tensors, const std::optional<Communicator>& writers) {
-  const auto mesh = detail::common_mesh("save", tensors);
+detail::NamedList list_of(const NamedTensors& tensors) { return {tensors.begin(), tensors.end()}; }
+
+}  // namespace
+
+void detail::save_list(const std::string& path, NamedList tensors, const Metadata& metadata,
+                       const std::optional<Communicator>& writers) {
+  const auto mesh = common_mesh("save", tensors);
   sort_by_element_size(tensors);
   const auto communicator = writers ? *writers : mesh ? mesh->world() : Communicator::self();
-  Sink sink(path, describe_all(tensors), communicator);
+  Sink sink(path, describe_all(tensors), metadata, communicator);
   const at::NoGradGuard no_grad;
   for (const auto& entry : tensors) {
     sink.add(full(entry.second));  // a collective: also after an error, the others wait in it
@@ -98,24 +105,20 @@ void save_list(const std::string& path, detail::NamedList tensors, const std::op
   sink.commit();
 }
 
-detail::NamedList list_of(const NamedTensors& tensors) { return {tensors.begin(), tensors.end()}; }
-
-}  // namespace
-
 void save(const std::string& path, const torch::nn::Module& module) {
-  save_list(path, detail::named_tensors(module), std::nullopt);
+  detail::save_list(path, detail::named_tensors(module), {}, std::nullopt);
 }
 
 void save(const std::string& path, const torch::nn::Module& module, const Communicator& communicator) {
-  save_list(path, detail::named_tensors(module), communicator);
+  detail::save_list(path, detail::named_tensors(module), {}, communicator);
 }
 
 void save_tensors(const std::string& path, const NamedTensors& tensors) {
-  save_list(path, list_of(tensors), std::nullopt);
+  detail::save_list(path, list_of(tensors), {}, std::nullopt);
 }
 
 void save_tensors(const std::string& path, const NamedTensors& tensors, const Communicator& communicator) {
-  save_list(path, list_of(tensors), communicator);
+  detail::save_list(path, list_of(tensors), {}, communicator);
 }
 
 }  // namespace renga

@@ -20,7 +20,8 @@ class Backoff {
   /// Call after a poll that found the wait not over.
   void pause();
 
-  /// Time from construction to the last pause, without asking the clock again.
+  /// Time from construction to the last pause, without asking the clock again. Seconds in which this process did not
+  /// come to poll do not count: it was suspended, probably with all others, and they are to have their time, too.
   std::chrono::duration<double> waited() const { return last_pause_ - start_; }
 
  private:

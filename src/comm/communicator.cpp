@@ -39,6 +39,12 @@ void exchange_places(Group& group, const detail::Place& own) {
   }
 }
 
+// Two groups of one rank differ in it: what was split, when, and into which part.
+std::uint64_t child_id(const Group& parent, std::int64_t split, int color) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  return ((parent.id * kOdd + static_cast<std::uint64_t>(split)) * kOdd + static_cast<std::uint64_t>(color)) * kOdd;
+}
+
 // The ranks that call with this rank's color, in the order of their new ranks.
 std::vector<std::size_t> members_of_color(Group& group, const detail::Call& call, int color, int key) {
   const auto own = static_cast<std::size_t>(group.rank);
@@ -117,8 +123,13 @@ Communicator Communicator::split(int color, int key) const {
   child->settings = group_->settings;
   child->rank = child->backend->rank();
   child->size = child->backend->size();
+  child->watch = group_->watch;
+  child->id = child_id(*group_, call.number, color);
   for (const std::size_t member : members) {
     child->places.push_back(group_->places[member]);
+    if (!group_->world_ranks.empty()) {
+      child->world_ranks.push_back(group_->world_ranks[member]);
+    }
   }
   child->position = detail::locate(child->places, child->rank);
   child->first_wait = group_->first_wait;

@@ -2,6 +2,7 @@
 #include "renga/comm/environment.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include <ATen/Context.h>
@@ -13,9 +14,11 @@
 
 #include "buffers.hpp"
 #include "discovery.hpp"
+#include "group.hpp"
 #include "hosts.hpp"
 #include "job.hpp"
 #include "process.hpp"
+#include "signals.hpp"
 
 namespace renga {
 namespace {
@@ -48,8 +51,14 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
 
 }  // namespace
 
-Environment::Environment(Communicator world, Settings settings)
-    : world_(std::move(world)), settings_(std::move(settings)) {
+Environment::Environment(detail::Job& job, Settings settings)
+    : world_(job.world, settings), settings_(std::move(settings)), signals_(std::make_unique<detail::StopSignals>()) {
+  detail::watch_over(job, world_);
+  detail::Group& group = *world_.group_;
+  group.watch = job.watch;
+  group.id = 1;
+  group.world_ranks.resize(static_cast<std::size_t>(group.size));
+  std::iota(group.world_ranks.begin(), group.world_ranks.end(), 0);
   log::configure(settings_.log, world_.size() == 1 ? "" : text("[rank ", world_.rank(), '/', world_.size(), "] "));
   if (!detail::environment_variable("OMP_NUM_THREADS")) {
     set_threads(default_threads(world_));
@@ -94,18 +103,27 @@ void Environment::set_threads(int count) const {
 
 int Environment::threads() const { return at::get_num_threads(); }
 
+bool Environment::stop_requested() const {
+  signals_->listen();
+  const at::Tensor asked = detail::empty({1}, at::kLong);
+  auto* const value = asked.data_ptr<std::int64_t>();
+  *value = static_cast<std::int64_t>(signals_->arrived());
+  world_.all_reduce(asked, ReduceOp::Max);
+  return *value != 0;
+}
+
 int run(int, char**, const std::function<void(Environment&)>& body) {
   detail::keep_memory();
+  Settings settings;
+  const detail::Outcome read = detail::attempt([&] { settings = Settings::from_environment(); });
   detail::Job job;
-  const detail::Outcome started = detail::attempt([&] { job = detail::start_job(); });
+  const detail::Outcome started = detail::attempt([&] { job = detail::start_job(settings.timeout); });
   if (started.failed()) {
     detail::print_error(started.message, 0, 1);
     return started.exit_code;
   }
-  Settings settings;
-  const detail::Outcome outcome = detail::attempt([&] {
-    settings = Settings::from_environment();
-    Environment environment(Communicator(job.world, settings), settings);
+  const detail::Outcome outcome = read.failed() ? read : detail::attempt([&] {
+    Environment environment(job, settings);
     body(environment);
   });
   return detail::end_job(job, outcome, settings.timeout);

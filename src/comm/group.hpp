@@ -13,6 +13,7 @@
 
 #include "backoff.hpp"
 #include "hosts.hpp"
+#include "peer_watch.hpp"
 
 namespace renga::detail {
 
@@ -28,6 +29,9 @@ struct Group {
   std::int64_t collectives = 0;  ///< started so far; the same number on every rank
   std::int64_t messages = 0;     ///< point-to-point operations started so far by this rank
   std::string broken;            ///< what broke it; empty while it works
+  std::shared_ptr<PeerWatch> watch = std::make_shared<PeerWatch>();  ///< of the job; one that watches nobody elsewhere
+  std::vector<int> world_ranks;  ///< of this group's ranks, as `watch` knows them; empty when it watches nobody
+  std::uint64_t id = 0;          ///< the same on all ranks of the group, another for other groups of a rank
 };
 
 /// A started operation as messages name it: "all_reduce #17", "send #4 with rank 2".
@@ -47,7 +51,7 @@ struct Pending {
   bool over = false;  ///< the result is in place
 };
 
-/// @throws CommunicationError that says what broke the group, if something has
+/// @throws CommunicationError that says what broke the group or which process of the job is gone, if so
 void require_usable(const Group& group, const char* operation);
 
 /// Marks the group broken.
@@ -61,7 +65,7 @@ Call begin_collective(Group& group, const char* name, const std::function<std::s
 /// Runs `begin`, which starts the operation in the backend; a failure breaks the group.
 std::unique_ptr<Work> launch(Group& group, const Call& call, const std::function<std::unique_ptr<Work>()>& begin);
 
-/// Whether `work` is done; a failure breaks the group.
+/// Whether `work` is done; a failure, also of a process that it may wait for, breaks the group.
 bool poll(Group& group, const Call& call, Work& work);
 
 /// Starts an operation whose result `finish` puts in place.

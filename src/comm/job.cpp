@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -8,9 +9,11 @@
 #include <mutex>
 #include <thread>
 
+#include <poll.h>
+#include <unistd.h>
+
 #include "renga/core/text.hpp"
 
-#include "discovery.hpp"
 #include "mpi/mpi_start.hpp"
 #include "self_backend.hpp"
 
@@ -22,91 +25,183 @@ using Seconds = std::chrono::duration<double>;
 
 // How long a rank that failed waits for the others to fail too, before it ends the job.
 constexpr Seconds kNotice = 1s;
+constexpr Seconds kAbort = 2s;
+// Operations that nobody waited for have two seconds of this.
 constexpr Seconds kFinalize = 30s;
+constexpr Seconds kDrain = 3s;
 
 void flush() {
   std::cout.flush();
   std::fflush(stdout);
 }
 
-// Calls `action`; when that takes longer than `limit`, ends this process.
-void bounded(Seconds limit, int exit_code, const std::function<void()>& action) {
+std::string error_line(const std::string& message, int rank, int size) {
+  return size == 1 ? message + '\n' : text("[rank ", rank, '/', size, "] ", message, '\n');
+}
+
+// For a process whose main thread is stuck, perhaps in printing: waits neither for that nor for whoever reads.
+void print_at_once(const std::string& line) {
+  pollfd entry{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&entry, 1, 0) > 0) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  }
+}
+
+// Calls `action`; when that takes longer than `limit`, calls `late`, which must end the process.
+void bounded(Seconds limit, const std::function<void()>& action, const std::function<void()>& late) {
   std::mutex mutex;
-  std::condition_variable changed;
-  bool over = false;
-  std::thread guard([&] {
+  std::condition_variable_any changed;
+  const std::jthread guard([&](const std::stop_token& stop) {
     std::unique_lock<std::mutex> lock(mutex);
-    if (!changed.wait_for(lock, limit, [&] { return over; })) {
-      std::_Exit(exit_code);
+    changed.wait_for(lock, stop, limit, [] { return false; });
+    if (!stop.stop_requested()) {
+      late();
     }
   });
   action();
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    over = true;
-  }
-  changed.notify_one();
-  guard.join();
 }
 
-std::string missing_text(const Verdicts& verdicts, Seconds patience) {
-  std::vector<std::int64_t> missing;
+std::vector<int> missing(const Verdicts& verdicts) {
+  std::vector<int> ranks;
   for (std::size_t rank = 0; rank < verdicts.size(); ++rank) {
     if (!verdicts[rank]) {
-      missing.push_back(static_cast<std::int64_t>(rank));
+      ranks.push_back(static_cast<int>(rank));
     }
   }
-  return text("run: expected every rank to end within ", patience.count(), " s of the first, got none from ranks ",
-              sizes_text(missing), " (RENGA_TIMEOUT sets the limit)");
+  return ranks;
 }
 
-// Some rank cannot be heard: it may wait in a collective for this one.
-[[noreturn]] void end_all(Job& job, const Outcome& own, const Verdicts& verdicts) {
+// A rank that has done its part learns that others have not.
+Outcome not_ended(const Verdicts& verdicts, const PeerWatch& watch, Seconds patience) {
+  if (watch.lost()) {
+    return {1, watch.fault(), watch.fault()};
+  }
+  const std::vector<int> ranks = missing(verdicts);
+  const std::string stopped = watch.stopped(ranks);
+  const std::string message =
+      text("run: expected every rank to end within ", patience.count(), " s of the first, got none from ranks ",
+           sizes_text(std::vector<std::int64_t>(ranks.begin(), ranks.end())), stopped.empty() ? "" : ": ", stopped,
+           " (RENGA_TIMEOUT sets the limit)");
+  return {1, message, message};
+}
+
+// Whatever each rank was at when a peer failed it, they say the same, and one of them says it.
+Outcome with_topic(Outcome outcome, const PeerWatch& watch) {
+  const std::string fault = watch.fault();
+  if (!fault.empty() && outcome.message.find(fault) != std::string::npos) {
+    outcome.topic = fault;
+  }
+  return outcome;
+}
+
+// Some rank cannot be heard: it may wait in a collective for this one, or be gone.
+[[noreturn]] void end_all(Job& job, const Outcome& outcome, const Verdicts& verdicts) {
+  const int rank = job.verdicts->rank();
+  const bool told = outcome.topic == job.watch->fault() && job.watch->others_have_spoken();
+  const bool speaking = !told && speaks(verdicts, rank, outcome);
+  job.watch->set_end(speaking ? End::Spoken : End::Silent);
+  if (speaking) {
+    print_error(outcome.message, rank, job.verdicts->size());
+  }
   // The others that failed print what is their own before the job ends.
   if (differ(verdicts)) {
     std::this_thread::sleep_for(kNotice);
   }
-  const int exit_code = own.failed() ? own.exit_code : 1;
-  job.verdicts->abort(exit_code);
-  std::_Exit(exit_code);  // GCC forgets that a virtual function does not return
+  job.watch->kill_stopped();
+  const auto leave = [&outcome] { std::_Exit(outcome.exit_code); };
+  bounded(
+      kAbort, [&] { job.verdicts->abort(outcome.exit_code); }, leave);
+  std::_Exit(outcome.exit_code);  // GCC forgets that a virtual function does not return
+}
+
+// All ranks know of each other's end, and leave together.
+int leave_together(Job& job, const Outcome& own, const Verdicts& verdicts, Seconds patience) {
+  const int rank = job.verdicts->rank();
+  const int size = job.verdicts->size();
+  if (own.failed() && speaks(verdicts, rank, own)) {
+    print_error(own.message, rank, size);
+  }
+  job.watch->set_end(End::Agreed);
+  const int exit_code = own.failed() ? own.exit_code : static_cast<int>(any_failed(verdicts));
+  const Seconds limit = exit_code == 0 ? std::min(kFinalize, patience + kDrain) : kNotice;
+  const auto finalize = [&] {
+    job.world.reset();
+    job.verdicts.reset();
+    job.finalize();
+  };
+  bounded(limit, finalize, [&] {
+    if (exit_code == 0) {
+      print_error(
+          text("run: expected all ranks to leave the communication within ", limit.count(), " s, some have not"), rank,
+          size);
+    }
+    job.watch->kill_stopped();
+    std::_Exit(exit_code == 0 ? 1 : exit_code);
+  });
+  return exit_code;
 }
 
 }  // namespace
 
-Job start_job() {
-  if (discover(environment_variable) == Launcher::Mpi) {
-    const std::shared_ptr<MpiStart> mpi = start_mpi();
-    std::shared_ptr<Backend> world = mpi->world({});
-    std::shared_ptr<Backend> verdicts = world->split(0, world->rank());
-    return {std::move(world), std::move(verdicts), [mpi] { mpi->finalize(); }};
+Job start_job(Seconds limit) {
+  Job job;
+  job.launcher = discover(environment_variable);
+  if (job.launcher == Launcher::None) {
+    job.world = std::make_shared<SelfBackend>();
+    job.verdicts = std::make_shared<SelfBackend>();
+    job.finalize = [] {};
+    return job;
   }
-  return {std::make_shared<SelfBackend>(), std::make_shared<SelfBackend>(), [] {}};
+  const auto connect = [&job] {
+    const std::shared_ptr<MpiStart> mpi = start_mpi();
+    job.world = mpi->world({});
+    job.verdicts = job.world->split(0, job.world->rank());
+    job.finalize = [mpi] { mpi->finalize(); };
+  };
+  bounded(limit, connect, [limit] {
+    print_error(text("start: expected all ranks to connect within ", limit.count(),
+                     " s, some have not (RENGA_TIMEOUT sets the limit)"),
+                0, 1);
+    std::_Exit(1);
+  });
+  return job;
+}
+
+void watch_over(Job& job, const Communicator& world) {
+  if (job.launcher == Launcher::None) {
+    return;
+  }
+  Card own;
+  std::vector<Peer> peers = find_peers(world, own);
+  if (auto launcher = find_launcher()) {
+    peers.push_back(std::move(*launcher));
+  }
+  const auto stuck = [rank = world.rank(), size = world.size()](const std::string& message) {
+    if (!message.empty()) {
+      print_at_once(error_line(message, rank, size));
+    }
+    std::_Exit(1);
+  };
+  job.watch = std::make_shared<PeerWatch>(std::move(peers), std::move(own), stuck);
 }
 
 int end_job(Job& job, const Outcome& own, Seconds patience) {
-  const int rank = job.verdicts->rank();
-  const int size = job.verdicts->size();
   flush();
-  const Verdicts verdicts = exchange_verdicts(*job.verdicts, own, own.failed() ? kNotice : patience);
-  if (own.failed() && speaks(verdicts, rank)) {
-    print_error(own.message, rank, size);
+  const Outcome outcome = with_topic(own, *job.watch);
+  if (outcome.failed()) {
+    job.watch->leaving();  // all that follows ends in time by itself
   }
-  if (!all_known(verdicts)) {
-    if (!own.failed()) {
-      print_error(missing_text(verdicts, patience), rank, size);
-    }
-    end_all(job, own, verdicts);
+  const Seconds limit = outcome.failed() ? kNotice : patience;
+  const Verdicts verdicts = exchange_verdicts(*job.verdicts, outcome, limit, *job.watch);
+  job.watch->leaving();
+  if (all_known(verdicts)) {
+    return leave_together(job, outcome, verdicts, patience);
   }
-  const int exit_code = own.failed() ? own.exit_code : static_cast<int>(any_failed(verdicts));
-  job.world.reset();
-  job.verdicts.reset();
-  bounded(exit_code == 0 ? kFinalize : kNotice, exit_code == 0 ? 1 : exit_code, job.finalize);
-  return exit_code;
+  end_all(job, outcome.failed() ? outcome : not_ended(verdicts, *job.watch, patience), verdicts);
 }
 
 void print_error(const std::string& message, int rank, int size) {
-  const std::string line = size == 1 ? message + '\n' : text("[rank ", rank, '/', size, "] ", message, '\n');
-  std::fputs(line.c_str(), stderr);
+  std::fputs(error_line(message, rank, size).c_str(), stderr);
   std::fflush(stderr);
 }
 

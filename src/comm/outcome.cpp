@@ -17,7 +17,15 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 
-std::string or_unnamed(const char* message) { return *message == '\0' ? "an error without a message" : message; }
+// Once a process is lost, how long a rank waits for those that may be about to learn of it.
+constexpr std::chrono::duration<double> kLoss{0.25};
+
+std::uint64_t hash_of(const std::string& topic) { return std::hash<std::string>{}(topic); }
+
+Outcome failure(int exit_code, const char* what) {
+  const std::string message = *what == '\0' ? "an error without a message" : what;
+  return {exit_code, message, message};
+}
 
 // The messages of one rank's end, to and from every other rank.
 struct Exchange {
@@ -31,7 +39,7 @@ Exchange begin(Backend& backend, const Outcome& own) {
   for (int peer = 0; peer < backend.size(); ++peer) {
     at::Tensor sent = empty({2}, at::kLong);
     sent.data_ptr<std::int64_t>()[0] = own.exit_code;
-    sent.data_ptr<std::int64_t>()[1] = static_cast<std::int64_t>(std::hash<std::string>{}(own.message));
+    sent.data_ptr<std::int64_t>()[1] = static_cast<std::int64_t>(hash_of(own.topic));
     const bool self = peer == backend.rank();
     exchange.received.push_back(self ? sent : empty({2}, at::kLong));
     exchange.arriving.push_back(self ? nullptr : backend.receive(exchange.received.back(), peer, 0));
@@ -51,6 +59,23 @@ bool settle(std::vector<std::unique_ptr<Work>>& works) {
   return std::all_of(works.begin(), works.end(), [](const auto& work) { return !work; });
 }
 
+// Whether all have been heard that can still be. Those that are gone have ended without a verdict.
+bool is_over(Exchange& exchange, const PeerWatch& watch) {
+  const bool sent = settle(exchange.leaving);
+  if (settle(exchange.arriving) && sent) {
+    return true;
+  }
+  if (!watch.lost()) {
+    return false;
+  }
+  for (std::size_t rank = 0; rank < exchange.arriving.size(); ++rank) {
+    if ((exchange.arriving[rank] || exchange.leaving[rank]) && !watch.has_ended(static_cast<int>(rank))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Outcome attempt(const std::function<void()>& body) {
@@ -58,27 +83,30 @@ Outcome attempt(const std::function<void()>& body) {
     body();
     return {};
   } catch (const UsageError& error) {
-    return {kUsage, or_unnamed(error.what())};
+    return failure(kUsage, error.what());
   } catch (const c10::Error& error) {
-    return {kFailed, or_unnamed(error.what_without_backtrace())};
+    return failure(kFailed, error.what_without_backtrace());
   } catch (const std::exception& error) {
-    return {kFailed, or_unnamed(error.what())};
+    return failure(kFailed, error.what());
   } catch (...) {
-    return {kFailed, "an exception of unknown type"};
+    return failure(kFailed, "an exception of unknown type");
   }
 }
 
-Verdicts exchange_verdicts(Backend& backend, const Outcome& own, std::chrono::duration<double> limit) {
+Verdicts exchange_verdicts(Backend& backend, const Outcome& own, std::chrono::duration<double> limit,
+                           PeerWatch& watch) {
   Verdicts verdicts(static_cast<std::size_t>(backend.size()));
-  const auto own_hash = std::hash<std::string>{}(own.message);
-  verdicts[static_cast<std::size_t>(backend.rank())] = Verdict{own.exit_code, own_hash};
+  verdicts[static_cast<std::size_t>(backend.rank())] = Verdict{own.exit_code, hash_of(own.topic)};
   try {
     Exchange exchange = begin(backend, own);
     Backoff backoff(FirstWait::Yield);
-    bool over = false;
-    while (!over && backoff.waited() <= limit) {
-      const bool sent = settle(exchange.leaving);
-      over = settle(exchange.arriving) && sent;
+    bool aware = false;
+    while (!is_over(exchange, watch) && backoff.waited() <= limit) {
+      if (!aware && watch.lost()) {
+        aware = true;
+        watch.leaving();
+        limit = std::min(limit, backoff.waited() + kLoss);
+      }
       backoff.pause();
     }
     for (std::size_t rank = 0; rank < verdicts.size(); ++rank) {
@@ -101,12 +129,17 @@ bool any_failed(const Verdicts& verdicts) {
   return std::any_of(verdicts.begin(), verdicts.end(), [](const auto& v) { return v && v->exit_code != 0; });
 }
 
-bool speaks(const Verdicts& verdicts, int rank) {
-  const auto own = static_cast<std::size_t>(rank);
+bool speaks(const Verdicts& verdicts, int rank, const Outcome& outcome) {
+  const Verdict own = *verdicts[static_cast<std::size_t>(rank)];
   const auto same = [&](const std::optional<Verdict>& other) {
-    return other && other->exit_code == verdicts[own]->exit_code && other->message_hash == verdicts[own]->message_hash;
+    return other && other->exit_code == own.exit_code && other->topic_hash == own.topic_hash;
   };
-  return std::none_of(verdicts.begin(), verdicts.begin() + rank, same);
+  const auto failed_so = [&](const std::optional<Verdict>& other) {
+    return other && other->exit_code != 0 && other->topic_hash == hash_of(outcome.topic);
+  };
+  const bool learned_late = own.exit_code == 0;
+  return std::none_of(verdicts.begin(), verdicts.begin() + rank, same) &&
+         !(learned_late && std::any_of(verdicts.begin(), verdicts.end(), failed_so));
 }
 
 bool differ(const Verdicts& verdicts) {
@@ -115,10 +148,10 @@ bool differ(const Verdicts& verdicts) {
     if (!verdict || verdict->exit_code == 0) {
       continue;
     }
-    if (first && *first != verdict->message_hash) {
+    if (first && *first != verdict->topic_hash) {
       return true;
     }
-    first = verdict->message_hash;
+    first = verdict->topic_hash;
   }
   return false;
 }

@@ -7,6 +7,7 @@
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
 
+#include "channel_kernels.hpp"
 #include "layout.hpp"
 #include "reduction.hpp"
 #include "rules.hpp"
@@ -41,45 +42,27 @@ StatisticsPlan plan_statistics(const at::Tensor& input) {
   return plan;
 }
 
-std::vector<std::int64_t> dims_but_channel(const at::Tensor& input) {
-  std::vector<std::int64_t> dims;
-  for (std::int64_t d = 0; d < input.dim(); ++d) {
-    if (d != 1) {
-      dims.push_back(d);
-    }
-  }
-  return dims;
-}
-
-// A per-channel tensor shaped to broadcast against the image.
-at::Tensor per_channel(const at::Tensor& values, const at::Tensor& image) {
-  std::vector<std::int64_t> sizes(at_index(image.dim()), 1);
-  sizes[1] = values.size(0);
-  return values.view(sizes);
-}
-
 at::Tensor channel_piece(const at::Tensor& values, const SpecPtr& channels) {
   return values.defined() ? piece(values, channels) : values;
 }
 
-struct Statistics {
+struct Moments {
   at::Tensor mean;
   at::Tensor variance;  // biased
 };
 
-// Rows: mean and M2 of this rank's elements.
-at::Tensor local_moments(const at::Tensor& local) {
-  const at::Tensor moments = at::zeros({2, local.size(1)}, local.options());
-  const std::int64_t count = local.numel() / std::max<std::int64_t>(local.size(1), 1);
-  if (count > 0) {
-    auto [variance, mean] = at::var_mean(local, dims_but_channel(local), false);
-    moments.select(0, 0).copy_(mean);
-    moments.select(0, 1).copy_(variance).mul_(static_cast<double>(count));
-  }
-  return moments;
+// As backward gets them.
+struct Statistics {
+  at::Tensor mean;
+  at::Tensor invstd;
+};
+
+// What the kernels compute in: the image's own dtype, or float where that has too few digits for a sum.
+at::Tensor computed(const at::Tensor& values) {
+  const bool enough = values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble;
+  return enough ? values : values.to(at::kFloat);
 }
 
-// Elements of a channel that each rank of the group holds, in rank order; known from the cuts.
 std::vector<double> counts_of_ranks(const StatisticsPlan& plan) {
   const Spec& spec = *plan.image;
   std::vector<double> counts;
@@ -104,7 +87,7 @@ std::vector<double> counts_of_ranks(const StatisticsPlan& plan) {
   return counts;
 }
 
-Statistics merge(const at::Tensor& moments, const std::vector<double>& counts) {
+Moments merge(const at::Tensor& moments, const std::vector<double>& counts) {
   double total = 0;
   at::Tensor mean = at::zeros_like(moments[0][0]);
   at::Tensor m2 = at::zeros_like(mean);
@@ -122,8 +105,8 @@ Statistics merge(const at::Tensor& moments, const std::vector<double>& counts) {
   return {mean, m2 / total};
 }
 
-Statistics batch_statistics(const at::Tensor& local, const StatisticsPlan& plan) {
-  const at::Tensor blocks = gather_blocks(local_moments(local), plan.image->mesh, plan.axes);
+Moments batch_statistics(const at::Tensor& local, const StatisticsPlan& plan) {
+  const at::Tensor blocks = gather_blocks(channel_moments(local), plan.image->mesh, plan.axes);
   return merge(blocks, counts_of_ranks(plan));
 }
 
@@ -155,7 +138,7 @@ torch::jit::Stack run_kernel(const Call& call, torch::jit::Stack arguments) {
   return call.run(std::move(arguments));
 }
 
-// LibTorch's kernel on plain pieces; a group of one, or evaluation, needs no more.
+// LibTorch's kernel on plain pieces; what is not split, or evaluated, needs no more.
 torch::jit::Stack run_local(const Call& call, const Arguments& a, const SpecPtr& channels) {
   torch::jit::Stack arguments = call.arguments();
   arguments[0] = local_tensor(a.input);
@@ -185,14 +168,12 @@ void give_local(Call& call, const Arguments& a, const StatisticsPlan& plan) {
                 statistic(results[2]));
 }
 
-// Whether LibTorch's kernel may run on the pieces as they are.
+// Whether LibTorch's kernel may run on the pieces as they are: in evaluation, and bit for bit where nothing is split.
 bool is_local(const StatisticsPlan& plan, const Arguments& a, bool training) {
-  const auto in_place = [&](const at::Tensor& running) {
-    return !running.defined() ||
-           (is_dtensor(running) ? *spec_of(running) == *plan.channels : !plan.channels->is_split());
+  const auto whole = [](const at::Tensor& running) {
+    return !running.defined() || !is_dtensor(running) || !is_split(running);
   };
-  const bool fits = in_place(a.running_mean) && in_place(a.running_var);
-  return !training || (fits && block_count(plan.image->mesh, plan.axes) == 1);
+  return !training || (!plan.image->is_split() && whole(a.running_mean) && whole(a.running_var));
 }
 
 bool batch_norm(Call& call) {
@@ -209,59 +190,69 @@ bool batch_norm(Call& call) {
     give_local(call, a, plan);
     return true;
   }
-  const at::Tensor& local = local_tensor(a.input);
-  const Statistics batch = batch_statistics(local, plan);
+  const at::Tensor local = computed(local_tensor(a.input));
+  const auto dtype = local.scalar_type();
+  const Moments batch = batch_statistics(local, plan);
   const auto count = static_cast<double>(plan.count);
   update_running(a.running_mean, batch.mean, momentum, plan.channels);
   update_running(a.running_var, batch.variance * (count / (count - 1)), momentum, plan.channels);
-  // With statistics given, LibTorch's evaluation kernel is the fused normalization.
-  torch::jit::Stack results =
-      run_kernel(call, {local, channel_piece(a.weight, plan.channels), channel_piece(a.bias, plan.channels), batch.mean,
-                        batch.variance, false, momentum, epsilon});
-  call.give_all(wrap(results[0].toTensor(), plan.image, a.input.strides()), wrap(batch.mean, plan.channels),
-                wrap((batch.variance + epsilon).rsqrt(), plan.channels));
+  const at::Tensor mean = batch.mean.to(dtype);
+  const at::Tensor invstd = (batch.variance + epsilon).rsqrt().to(dtype);
+  const at::Tensor scale = a.weight.defined() ? invstd * channel_piece(a.weight, plan.channels).to(dtype) : invstd;
+  const at::Tensor shift = a.bias.defined() ? channel_piece(a.bias, plan.channels).to(dtype) : at::zeros_like(mean);
+  const at::Tensor result = channel_affine(local, mean, scale, shift).to(a.input.scalar_type());
+  call.give_all(wrap(result, plan.image, a.input.strides()), wrap(mean, plan.channels), wrap(invstd, plan.channels));
   return true;
 }
 
-// Sums over this rank's elements of dy and of dy * (x - mean) * invstd, as rows.
-at::Tensor local_sums(const at::Tensor& gradient, const at::Tensor& centered, const at::Tensor& invstd) {
-  const auto dims = dims_but_channel(gradient);
-  return at::stack({gradient.sum(dims), (gradient * centered).sum(dims) * invstd});
+// dx = scale * (dy - sum(dy) / n - (x - mean) * invstd^2 * sum(dy * (x - mean)) / n); in evaluation the
+// statistics are constants, and only the first term is left.
+at::Tensor input_gradient(const at::Tensor& dy, const at::Tensor& x, const Statistics& saved, const at::Tensor& scale,
+                          const at::Tensor& own_sums, const StatisticsPlan& plan, bool training) {
+  if (!training) {
+    const at::Tensor zero = at::zeros_like(scale);
+    return channel_affine(dy, zero, scale, zero);
+  }
+  const at::Tensor sums = own_sums.clone();
+  plan.image->mesh.over(plan.axes).all_reduce(sums);
+  const at::Tensor means = (sums / -static_cast<double>(plan.count)).to(x.scalar_type());
+  const at::Tensor factor = scale * saved.invstd * saved.invstd * means[1];
+  return channel_gradient(dy, x, saved.mean, scale, factor, scale * means[0]);
+}
+
+Statistics saved_statistics(const Call& call, const StatisticsPlan& plan, at::ScalarType dtype) {
+  if (call[7].toBool()) {
+    return {piece(call.tensor(5), plan.channels).to(dtype), piece(call.tensor(6), plan.channels).to(dtype)};
+  }
+  return {piece(call.tensor(3), plan.channels).to(dtype),
+          (piece(call.tensor(4), plan.channels) + call[8].toDouble()).rsqrt().to(dtype)};
 }
 
 bool batch_norm_backward(Call& call) {
-  const at::Tensor gradient = call.tensor(0);
   const at::Tensor input = call.tensor(1);
   if (!is_dtensor(input) || input.dim() < 2 || input.numel() == 0) {
     return false;
   }
   resolve(input);
   const StatisticsPlan plan = plan_statistics(input);
-  const bool training = call[7].toBool();
-  const at::Tensor local = local_tensor(input);
-  const at::Tensor dy = piece(gradient, plan.image);
-  const at::Tensor mean = piece(training ? call.tensor(5) : call.tensor(3), plan.channels);
-  const at::Tensor invstd = training ? piece(call.tensor(6), plan.channels)
-                                     : (piece(call.tensor(4), plan.channels) + call[8].toDouble()).rsqrt();
-  const at::Tensor centered = local - per_channel(mean, local);
-  const at::Tensor own = local_sums(dy, centered, invstd);
-  const at::Tensor scale = call.tensor(2).defined() ? piece(call.tensor(2), plan.channels) * invstd : invstd;
+  const at::Tensor x = computed(local_tensor(input));
+  const at::Tensor dy = piece(call.tensor(0), plan.image).to(x.scalar_type());
+  const at::Tensor weight = channel_piece(call.tensor(2), plan.channels);
+  const Statistics saved = saved_statistics(call, plan, x.scalar_type());
+  const at::Tensor scale = weight.defined() ? weight.to(x.scalar_type()) * saved.invstd : saved.invstd;
+  const at::Tensor own = channel_sums(dy, x, saved.mean);
   const auto mask = call[9].toBoolList();
   torch::jit::Stack results(3);
   if (mask[0]) {
-    at::Tensor dx = dy * per_channel(scale, local);
-    if (training) {
-      at::Tensor sums = own.clone();
-      plan.image->mesh.over(plan.axes).all_reduce(sums);
-      const at::Tensor factor = scale * (sums.select(0, 1) * invstd / -static_cast<double>(plan.count));
-      const at::Tensor shift = scale * (sums.select(0, 0) / -static_cast<double>(plan.count));
-      dx.addcmul_(centered, per_channel(factor, local)).add_(per_channel(shift, local));
-    }
-    results[0] = wrap(dx, plan.image, input.strides());
+    const at::Tensor dx = input_gradient(dy, x, saved, scale, own, plan, call[7].toBool());
+    results[0] = wrap(dx.to(input.scalar_type()), plan.image, input.strides());
   }
   // One reduction only: these stay Partial and are added up with the other gradients.
-  results[1] = mask[1] ? wrap(own.select(0, 1).clone(), plan.channels, {}, plan.axes) : at::Tensor();
-  results[2] = mask[2] ? wrap(own.select(0, 0).clone(), plan.channels, {}, plan.axes) : at::Tensor();
+  const auto summand = [&](const at::Tensor& sum) {
+    return wrap(sum.to(weight.defined() ? weight.scalar_type() : input.scalar_type()), plan.channels, {}, plan.axes);
+  };
+  results[1] = mask[1] ? summand(own[1] * saved.invstd) : at::Tensor();
+  results[2] = mask[2] ? summand(own[0].clone()) : at::Tensor();
   call.give(std::move(results));
   return true;
 }

@@ -33,6 +33,24 @@ const at::Tensor* leading(const std::vector<at::Tensor>& tensors) {
   return found == tensors.end() ? nullptr : &*found;
 }
 
+// channels_last if any image is: one that is not would cost the kernel its straight copies.
+std::vector<std::int64_t> joined_order(const std::vector<at::Tensor>& tensors, const at::Tensor& lead) {
+  for (const auto& tensor : tensors) {
+    if (auto order = image_order(tensor); !order.empty()) {
+      return order;
+    }
+  }
+  return lead.strides().vec();
+}
+
+at::Tensor join(std::vector<at::Tensor> pieces, std::int64_t dim, at::IntArrayRef order) {
+  const bool last = order.size() == 4 && order[1] < order[3];
+  for (auto& piece : pieces) {
+    piece = last ? in_window_order(piece) : piece;
+  }
+  return at::cat(pieces, dim);
+}
+
 bool same_sizes_but(const std::vector<at::Tensor>& tensors, std::int64_t dim) {
   return std::all_of(tensors.begin(), tensors.end(), [&](const at::Tensor& tensor) {
     bool same = tensor.dim() == tensors.front().dim() && tensor.scalar_type() == tensors.front().scalar_type();
@@ -54,7 +72,8 @@ at::Tensor cat_unsplit(const std::vector<at::Tensor>& tensors, std::int64_t dim,
     pieces.push_back(piece(tensor, make_spec(spec->mesh, spec->placements, own, spec->cuts)));
   }
   const auto joined = make_spec(spec->mesh, spec->placements, sizes, spec->cuts);
-  return wrap(at::cat(pieces, dim), joined, lead.strides());
+  const auto order = joined_order(tensors, lead);
+  return wrap(join(std::move(pieces), dim, order), joined, order);
 }
 
 // Each tensor is cut so that every rank receives exactly what lies in its block of the result.
@@ -82,7 +101,8 @@ at::Tensor cat_split(const std::vector<at::Tensor>& tensors, std::int64_t dim, c
     pieces.push_back(piece(tensor, make_spec(spec->mesh, spec->placements, own_sizes, own_cuts)));
     start += tensor.size(dim);
   }
-  return wrap(at::cat(pieces, dim), joined, lead.strides());
+  const auto order = joined_order(tensors, lead);
+  return wrap(join(std::move(pieces), dim, order), joined, order);
 }
 
 bool cat(Call& call) {

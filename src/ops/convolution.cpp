@@ -77,7 +77,7 @@ std::vector<ContractedIndex> indices_of(const Window& window) {
 }
 
 std::vector<std::int64_t> result_order(const at::Tensor& input, const at::Tensor& weight) {
-  auto order = image_order(input);
+  auto order = window_order(input);
   return order.empty() ? image_order(weight) : order;
 }
 
@@ -102,7 +102,7 @@ bool convolution(Call& call) {
   }
   const Contraction plan = plan_contraction(input, weight, indices_of(window), sizes);
   torch::jit::Stack arguments = call.arguments();
-  arguments[0] = piece(input, plan.left);
+  arguments[0] = in_window_order(piece(input, plan.left));
   arguments[1] = piece(weight, plan.right);
   if (bias.defined()) {
     const at::Tensor own = piece(bias, channel_spec(plan.result));
@@ -151,8 +151,9 @@ bool convolution_backward(Call& call) {
   const Contraction plan = plan_contraction(input, weight, indices_of(window), gradient.sizes().vec());
   const SpecPtr channels = channel_spec(plan.result);
   const auto mask = call[10].toBoolList();
-  const BackwardPieces pieces = run_backward(call, piece(gradient, plan.result), piece(input, plan.left),
-                                             piece(weight, plan.right), channels->local_sizes()[0]);
+  const BackwardPieces pieces =
+      run_backward(call, in_window_order(piece(gradient, plan.result)), in_window_order(piece(input, plan.left)),
+                   piece(weight, plan.right), channels->local_sizes()[0]);
   // What an operand's gradient is summed over: indices that split the result but not this operand.
   const auto missing = [&](const SpecPtr& operand) {
     AxisSet axes = 0;

@@ -69,23 +69,11 @@ bool fill_in_place(Call& call) {
   return true;
 }
 
-// The memory format a copy is asked for; an unsplit tensor just takes its local result's geometry.
-std::vector<std::int64_t> order_of(const at::Tensor& self, const c10::IValue& format) {
-  const auto wanted = format.isNone() ? at::MemoryFormat::Preserve : format.toMemoryFormat();
-  if (wanted == at::MemoryFormat::Preserve) {
-    return self.strides().vec();
-  }
-  if (wanted == at::MemoryFormat::Contiguous) {
-    return {};
-  }
-  return at::empty(self.sizes(), at::TensorOptions().device(at::kMeta).memory_format(wanted)).strides().vec();
-}
-
 // clone, _to_copy: memory format is the last argument.
 bool copy_out(Call& call) {
   const at::Tensor self = call.tensor(0);
   torch::jit::Stack arguments = call.arguments();
-  const auto order = order_of(self, arguments.back());
+  const auto order = requested_order(self, arguments.back());
   AxisSet partial = partial_axes(self);
   arguments[0] = local_tensor(self);
   at::Tensor value = call.run(arguments).front().toTensor();

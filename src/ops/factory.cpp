@@ -12,18 +12,10 @@
 namespace renga {
 namespace {
 
-// The memory format is the last argument; see `order_of` in copy.cpp for what it means.
-std::vector<std::int64_t> order_of(const at::Tensor& self, const c10::IValue& format) {
-  if (format.isNone() || format.toMemoryFormat() == at::MemoryFormat::Preserve) {
-    return self.strides().vec();
-  }
-  return {};
-}
-
 bool like(Call& call) {
   const at::Tensor self = call.tensor(0);
   torch::jit::Stack arguments = call.arguments();
-  const auto order = order_of(self, arguments.back());
+  const auto order = requested_order(self, arguments.back());
   arguments[0] = state(self).local;  // its values do not matter, only its form does
   const at::Tensor made = wrap(call.run(std::move(arguments)).front().toTensor(), spec_of(self), order);
   if (call.info().base == "zeros_like") {
@@ -42,7 +34,7 @@ bool random_like(Call& call) {
   auto options = state(self).local.options();
   options = dtype.isNone() ? options : options.dtype(dtype.toScalarType());
   const at::Tensor made =
-      wrap(at::empty_like(state(self).local, options), spec_of(self), order_of(self, call[call.size() - 1]));
+      wrap(at::empty_like(state(self).local, options), spec_of(self), requested_order(self, call[call.size() - 1]));
   if (call.info().base == "rand_like") {
     fill_uniform(made, random_key(), 0.0, 1.0);
   } else {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <ATen/Functions.h>
+
 namespace renga {
 
 bool is_split(const at::Tensor& tensor) { return is_dtensor(tensor) && spec_of(tensor)->is_split(); }
@@ -121,6 +123,28 @@ bool is_first(const DeviceMesh& mesh, AxisSet axes) {
     }
   }
   return true;
+}
+
+std::vector<std::int64_t> window_order(const at::Tensor& tensor) {
+  if (tensor.dim() == 4) {
+    return {4, 1, 3, 2};
+  }
+  return image_order(tensor);
+}
+
+at::Tensor in_window_order(const at::Tensor& local) {
+  return local.dim() == 4 ? local.contiguous(at::MemoryFormat::ChannelsLast) : local;
+}
+
+std::vector<std::int64_t> requested_order(const at::Tensor& self, const c10::IValue& format) {
+  const auto wanted = format.isNone() ? at::MemoryFormat::Preserve : format.toMemoryFormat();
+  if (wanted == at::MemoryFormat::Preserve) {
+    return self.strides().vec();
+  }
+  if (wanted == at::MemoryFormat::Contiguous) {
+    return {};
+  }
+  return at::empty(self.sizes(), at::TensorOptions().device(at::kMeta).memory_format(wanted)).strides().vec();
 }
 
 std::vector<std::int64_t> image_order(const at::Tensor& tensor) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <ATen/core/ivalue.h>
 #include <ATen/core/Tensor.h>
 
 #include "renga/tensor/spec.hpp"
@@ -41,7 +42,21 @@ SpecPtr operand_spec(const SpecPtr& target, at::IntArrayRef sizes);
 /// Whether this rank is the first along each of `axes`: the one that adds what must be added once.
 bool is_first(const DeviceMesh& mesh, AxisSet axes);
 
+// -- memory order -----------------------------------------------------------------------------------------
+
+/// The memory order of what window operators (convolution, pooling, resizing) make, as strides that sort the
+/// dims: channels_last for images [N, C, H, W], on which their kernels are fastest; else that of `tensor`
+/// (channels_last or contiguous). By sizes and global strides alone: an order is agreed.
+std::vector<std::int64_t> window_order(const at::Tensor& tensor);
+
+/// A piece in that order; copied only if it has another.
+at::Tensor in_window_order(const at::Tensor& local);
+
 /// Global strides that say channels_last, where `tensor` does; else empty (contiguous).
 std::vector<std::int64_t> image_order(const at::Tensor& tensor);
+
+/// The global strides that a copy of `self` gets which is asked for memory format `format` (None or a
+/// `MemoryFormat`), as `clone` and `empty_like` read it; empty means contiguous.
+std::vector<std::int64_t> requested_order(const at::Tensor& self, const c10::IValue& format);
 
 }  // namespace renga

@@ -26,17 +26,19 @@ void check_generator(const DeviceMesh& mesh, const std::optional<at::Generator>&
   }
 }
 
-// Checks, and says whether the counter-based form applies.
-bool use_counter(Call& call, const c10::IValue& generator) {
+// Whether the counter-based form applies.
+bool use_counter(const at::Tensor& self) { return is_split(self) && state(self).local.is_floating_point(); }
+
+// LibTorch draws in the order of memory: a tensor that is channels_last here and would be contiguous in one
+// process is drawn contiguous, and copied.
+bool draw_in_row_major_order(Call& call) {
   const at::Tensor self = call.tensor(0);
-  if (!is_dtensor(self)) {
+  if (is_split(self) || image_order(self).empty()) {
     return false;
   }
-  check_generator(spec_of(self)->mesh, generator_of(generator), call.info().name.c_str());
-  if (!is_split(self) || !state(self).local.is_floating_point()) {
-    return false;
-  }
-  resolve(self);  // its values go, but it must not stay a sum
+  torch::jit::Stack arguments = call.arguments();
+  arguments[0] = local_tensor(self).contiguous();
+  local_tensor(self).copy_(call.run(std::move(arguments)).front().toTensor());
   return true;
 }
 
@@ -46,32 +48,35 @@ void finish(Call& call) {
   call.give_all(self);
 }
 
-bool uniform(Call& call) {
-  if (!use_counter(call, call[3])) {
+// uniform_, normal_ and bernoulli_ have their parameters first and the generator last; others have no
+// counter-based form.
+using Fill = void (*)(Call&, std::uint64_t key);
+
+template <Fill fill>
+bool in_place(Call& call) {
+  const at::Tensor self = call.tensor(0);
+  if (!is_dtensor(self)) {
     return false;
   }
-  fill_uniform(call.tensor(0), random_key(generator_of(call[3])), call[1].toDouble(), call[2].toDouble());
+  const auto generator = generator_of(call[call.size() - 1]);
+  check_generator(spec_of(self)->mesh, generator, call.info().name.c_str());
+  resolve(self);  // its values go, but it must not stay a sum
+  if (fill != nullptr && use_counter(self)) {
+    fill(call, random_key(generator));
+  } else if (!draw_in_row_major_order(call)) {
+    return false;
+  }
   finish(call);
   return true;
 }
 
-bool normal(Call& call) {
-  if (!use_counter(call, call[3])) {
-    return false;
-  }
-  fill_normal(call.tensor(0), random_key(generator_of(call[3])), call[1].toDouble(), call[2].toDouble());
-  finish(call);
-  return true;
+void uniform(Call& call, std::uint64_t key) {
+  fill_uniform(call.tensor(0), key, call[1].toDouble(), call[2].toDouble());
 }
 
-bool bernoulli(Call& call) {
-  if (!use_counter(call, call[2])) {
-    return false;
-  }
-  fill_bernoulli(call.tensor(0), random_key(generator_of(call[2])), call[1].toDouble());
-  finish(call);
-  return true;
-}
+void normal(Call& call, std::uint64_t key) { fill_normal(call.tensor(0), key, call[1].toDouble(), call[2].toDouble()); }
+
+void bernoulli(Call& call, std::uint64_t key) { fill_bernoulli(call.tensor(0), key, call[1].toDouble()); }
 
 // native_dropout(input, p, train): a mask by global index.
 bool dropout(Call& call) {
@@ -94,9 +99,16 @@ bool dropout(Call& call) {
 
 Rules random_rules() {
   return {
-      {"aten::uniform_", &uniform},
-      {"aten::normal_", &normal},
-      {"aten::bernoulli_.float", &bernoulli},
+      {"aten::uniform_", &in_place<&uniform>},
+      {"aten::normal_", &in_place<&normal>},
+      {"aten::bernoulli_.float", &in_place<&bernoulli>},
+      {"aten::exponential_", &in_place<nullptr>},
+      {"aten::cauchy_", &in_place<nullptr>},
+      {"aten::log_normal_", &in_place<nullptr>},
+      {"aten::geometric_", &in_place<nullptr>},
+      {"aten::random_", &in_place<nullptr>},
+      {"aten::random_.to", &in_place<nullptr>},
+      {"aten::random_.from", &in_place<nullptr>},
       {"aten::native_dropout", &dropout},
   };
 }

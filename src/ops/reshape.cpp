@@ -6,6 +6,7 @@
 #include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
 #include "renga/tensor/geometry.hpp"
+#include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/rule.hpp"
 
 #include "layout.hpp"
@@ -122,11 +123,56 @@ SpecPtr reshaped_spec(const SpecPtr& spec, const Sizes& sizes) {
   return count(placements) == count(spec->placements) ? make_spec(spec->mesh, placements, sizes, cuts) : nullptr;
 }
 
+// Puts a channels_last tensor into row-major order, so that it can be viewed as one process would. Not where
+// other views share its memory.
+bool make_row_major(const at::Tensor& self) {
+  State& here = state(self);
+  settle(*here.memory);
+  if (here.memory.use_count() != 1 || !here.local.is_same(here.memory->root) || here.memory->source) {
+    return false;
+  }
+  here.local = here.local.contiguous();
+  here.memory->root = here.local;
+  impl(self).set_geometry(self.sizes(), row_major_strides(self.sizes()), 0);
+  return true;
+}
+
+// The same where that cannot be: a copy kept equal to its base.
+at::Tensor reordered_view(const at::Tensor& self, const SpecPtr& wanted, const Sizes& sizes) {
+  resolve(self);
+  const SpecPtr spec = wanted ? wanted : replicated_spec(spec_of(self)->mesh, sizes);
+  const at::Tensor from = wanted ? local_tensor(self) : whole(self);
+  const at::Tensor value = from.clone(at::MemoryFormat::Contiguous).view(spec->local_sizes());
+  const at::Tensor copy = wrap(value, spec);
+  Source source;
+  source.base = wrap_state(self);
+  source.seen = state(self).memory->epoch;
+  source.spec = spec;
+  source.is_reordered = true;
+  source.replay = [sizes](const at::Tensor& base) { return base.reshape(sizes); };
+  source.write_back = [](const at::Tensor& base, const at::Tensor& written_value) {
+    base.copy_(written_value.reshape(base.sizes()));
+  };
+  state(copy).memory->source = std::move(source);
+  return copy;
+}
+
+bool is_channels_last(const at::Tensor& tensor) {
+  return !image_order(tensor).empty() && tensor.is_non_overlapping_and_dense();
+}
+
 bool view(Call& call) {
   const at::Tensor self = call.tensor(0);
   const Sizes sizes = infer_sizes(call.ints(1), self.numel());
   const SpecPtr spec = reshaped_spec(spec_of(self), sizes);
-  const ViewStrides geometry = view_strides(self.sizes(), self.strides(), sizes);
+  ViewStrides geometry = view_strides(self.sizes(), self.strides(), sizes);
+  if (!geometry.viewable && is_channels_last(self)) {
+    if (!make_row_major(self)) {
+      call.give_all(reordered_view(self, spec, sizes));
+      return true;
+    }
+    geometry = view_strides(self.sizes(), self.strides(), sizes);
+  }
   if (!geometry.viewable) {
     throw InvalidArgument(text("view: sizes ", sizes_text(sizes), " do not fit the strides ",
                                sizes_text(self.strides()), " of sizes ", sizes_text(self.sizes()), "; use reshape"));

@@ -58,8 +58,11 @@ at::Tensor cut_back(at::Tensor result, const SpecPtr& input) {
   return result;
 }
 
+// Resizing and pooling kernels are fastest on channels_last; the others keep what they are given.
+enum class Order { AsGiven, Window };
+
 // Runs on pieces: tensors of as many dims as `lead` are cut like it, the others are taken whole.
-bool run_pieces(Call& call, const at::Tensor& lead) {
+bool run_pieces(Call& call, const at::Tensor& lead, Order wanted) {
   torch::jit::Stack arguments = call.arguments();
   const SpecPtr spec = spec_of(lead);
   for (std::size_t i = 0; i < call.size(); ++i) {
@@ -71,11 +74,12 @@ bool run_pieces(Call& call, const at::Tensor& lead) {
       for (std::int64_t d = 0; d < lead.dim(); ++d) {
         to[at_index(d)] = spec->is_split(d) && tensor.size(d) == lead.size(d) ? d : -1;
       }
-      return stand_in(piece(tensor, mapped_spec(*spec, to, tensor.sizes().vec())), lead.dim());
+      const at::Tensor local = stand_in(piece(tensor, mapped_spec(*spec, to, tensor.sizes().vec())), lead.dim());
+      return wanted == Order::Window ? in_window_order(local) : local;
     });
   }
   torch::jit::Stack results = call.run(std::move(arguments));
-  const auto order = image_order(lead);
+  const auto order = wanted == Order::Window ? window_order(lead) : image_order(lead);
   for (auto& result : results) {
     if (result.isTensor() && result.toTensor().defined()) {
       const at::Tensor value = cut_back(result.toTensor(), spec);
@@ -88,7 +92,7 @@ bool run_pieces(Call& call, const at::Tensor& lead) {
 
 // Pooling, resizing and padding look across the last `Dims` dims. In backward the gradient comes first
 // and the forward input second, or its sizes as integers.
-template <std::int64_t Dims>
+template <std::int64_t Dims, Order Wanted = Order::Window>
 bool planes(Call& call) {
   const at::Tensor lead = call.tensor(0);
   if (!is_split(lead) || lead.dim() <= Dims || splits_any(spec_of(lead), lead.dim() - Dims, lead.dim())) {
@@ -100,7 +104,7 @@ bool planes(Call& call) {
       return false;
     }
   }
-  return run_pieces(call, lead);
+  return run_pieces(call, lead, Wanted);
 }
 
 // Backward of resizing states the sizes of its whole input: those of the piece are put in their place.
@@ -116,10 +120,10 @@ bool planes_with_sizes(Call& call) {
     sizes[at_index(d)] = std::max<std::int64_t>(spec_of(lead)->own(d).size(), 1);
   }
   torch::jit::Stack arguments = call.arguments();
-  arguments[0] = stand_in(local_tensor(lead), lead.dim());
+  arguments[0] = in_window_order(stand_in(local_tensor(lead), lead.dim()));
   arguments[SizesArgument] = sizes;
   const at::Tensor value = cut_back(call.run(std::move(arguments)).front().toTensor(), spec_of(lead));
-  call.give_all(wrap(value, result_spec(spec_of(lead), value), image_order(lead)));
+  call.give_all(wrap(value, result_spec(spec_of(lead), value), window_order(lead)));
   return true;
 }
 
@@ -131,7 +135,7 @@ bool along_dim(Call& call) {
     return false;
   }
   const auto dim = at::maybe_wrap_dim(call[DimArgument].toInt(), lead.dim());
-  return !spec_of(lead)->is_split(dim) && run_pieces(call, lead);
+  return !spec_of(lead)->is_split(dim) && run_pieces(call, lead, Order::AsGiven);
 }
 
 }  // namespace
@@ -165,10 +169,10 @@ Rules sample_rules() {
       {"aten::upsample_nearest3d_backward", &planes_with_sizes<3, 2>},
       {"aten::upsample_bilinear2d_backward", &planes_with_sizes<2, 2>},
       {"aten::upsample_bicubic2d_backward", &planes_with_sizes<2, 2>},
-      {"aten::reflection_pad2d", &planes<2>},
-      {"aten::reflection_pad2d_backward", &planes<2>},
-      {"aten::replication_pad2d", &planes<2>},
-      {"aten::replication_pad2d_backward", &planes<2>},
+      {"aten::reflection_pad2d", &planes<2, Order::AsGiven>},
+      {"aten::reflection_pad2d_backward", &planes<2, Order::AsGiven>},
+      {"aten::replication_pad2d", &planes<2, Order::AsGiven>},
+      {"aten::replication_pad2d_backward", &planes<2, Order::AsGiven>},
       {"aten::_softmax", &along_dim<1>},
       {"aten::_log_softmax", &along_dim<1>},
       {"aten::_softmax_backward_data", &along_dim<2>},

@@ -24,6 +24,7 @@ at::Tensor slot_view(const at::Tensor& buffer, const Bucket::Slot& slot, const a
 struct Bucket::Reduction : Pending {
   at::Tensor buffer;
   std::vector<Slot> slots;
+  Buffer kind = Buffer::Own;
   Request request;
 
   void finish() override {
@@ -34,10 +35,15 @@ struct Bucket::Reduction : Pending {
     for (const auto& slot : waiting) {
       const auto memory = slot.gradient.lock();
       if (memory && memory->pending.get() == this) {
-        memory->root.copy_(slot_view(buffer, slot, memory->root));
+        if (kind == Buffer::Own) {
+          memory->root.copy_(slot_view(buffer, slot, memory->root));
+        }
         memory->partial = 0;
         memory->pending.reset();
       }
+    }
+    if (kind == Buffer::Gradient) {
+      buffer = at::Tensor();  // a gradient that is dropped frees its memory
     }
   }
 };
@@ -50,7 +56,8 @@ void Bucket::add(std::size_t parameter, std::int64_t elements) {
 std::int64_t Bucket::bytes() const { return elements_ * static_cast<std::int64_t>(c10::elementSize(dtype_)); }
 
 bool Bucket::fits(const Memory& gradient, const Slot& slot) const {
-  return gradient.partial == axes_ && gradient.root.scalar_type() == dtype_ && gradient.root.numel() == slot.elements;
+  return gradient.partial == axes_ && gradient.root.scalar_type() == dtype_ && gradient.root.numel() == slot.elements &&
+         (kind_ == Buffer::Own || gradient.root.is_non_overlapping_and_dense());
 }
 
 void Bucket::put(Slot& slot, const std::shared_ptr<Memory>& gradient) {
@@ -59,11 +66,15 @@ void Bucket::put(Slot& slot, const std::shared_ptr<Memory>& gradient) {
       reduction_->finish();  // its gradients may have been dropped, but its buffer is this one
       reduction_.reset();
     }
-    if (!buffer_.defined()) {
+    if (kind_ == Buffer::Gradient) {
+      buffer_ = gradient->root.as_strided({slot.elements}, {1}, gradient->root.storage_offset());
+    } else if (!buffer_.defined()) {
       buffer_ = mesh_.over(axes_).allocate(elements_, dtype_);
     }
   }
-  slot_view(buffer_, slot, gradient->root).copy_(gradient->root);
+  if (kind_ == Buffer::Own) {
+    slot_view(buffer_, slot, gradient->root).copy_(gradient->root);
+  }
   slot.ready = true;
   slot.gradient = gradient;
 }
@@ -75,6 +86,7 @@ bool Bucket::any_ready() const {
 void Bucket::launch() {
   reduction_ = std::make_shared<Reduction>();
   reduction_->buffer = buffer_;
+  reduction_->kind = kind_;
   for (auto& slot : slots_) {
     if (slot.ready) {
       reduction_->slots.push_back(slot);
@@ -87,6 +99,9 @@ void Bucket::launch() {
     slot.ready = false;
   }
   reduction_->request = mesh_.over(axes_).all_reduce_async(buffer_);
+  if (kind_ == Buffer::Gradient) {
+    buffer_ = at::Tensor();  // the reduction holds it as long as it is needed
+  }
 }
 
 }  // namespace renga

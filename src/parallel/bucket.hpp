@@ -11,9 +11,11 @@
 
 namespace renga {
 
-/// Gradients that are reduced together: of one dtype, summed over the same axes, in one buffer.
+/// Gradients that are reduced together: of one dtype, summed over the same axes, in one buffer. A gradient
+/// that is large by itself has a bucket of its own, and is reduced where it lies.
 class Bucket {
  public:
+  enum class Buffer { Own, Gradient };
   struct Slot {
     std::size_t parameter = 0;
     std::int64_t offset = 0;
@@ -22,14 +24,17 @@ class Bucket {
     std::weak_ptr<Memory> gradient;
   };
 
-  Bucket(DeviceMesh mesh, AxisSet axes, at::ScalarType dtype) : mesh_(std::move(mesh)), axes_(axes), dtype_(dtype) {}
+  Bucket(DeviceMesh mesh, AxisSet axes, at::ScalarType dtype, Buffer kind)
+      : mesh_(std::move(mesh)), axes_(axes), dtype_(dtype), kind_(kind) {}
 
   void add(std::size_t parameter, std::int64_t elements);
   std::int64_t bytes() const;
   std::vector<Slot>& slots() { return slots_; }
   bool fits(const Memory& gradient, const Slot& slot) const;
 
-  /// Copies a gradient into its slot.
+  Buffer kind() const { return kind_; }
+
+  /// Copies a gradient into its slot, or takes its memory for the buffer.
   void put(Slot& slot, const std::shared_ptr<Memory>& gradient);
   bool any_ready() const;
 
@@ -42,6 +47,7 @@ class Bucket {
   DeviceMesh mesh_;
   AxisSet axes_;
   at::ScalarType dtype_;
+  Buffer kind_;
   std::int64_t elements_ = 0;
   at::Tensor buffer_;
   std::vector<Slot> slots_;

@@ -34,6 +34,15 @@ std::string line_or_nothing(const std::vector<std::string>& lines, std::size_t i
 
 }  // namespace
 
+void order_weights(torch::nn::Module& module) {
+  const at::NoGradGuard no_grad;
+  for (auto& parameter : module.parameters()) {
+    if (parameter.dim() == 4 && parameter.is_floating_point() && is_dtensor(parameter)) {
+      parameter.set_data(parameter.detach().contiguous(at::MemoryFormat::ChannelsLast));
+    }
+  }
+}
+
 void require_same_module(const DeviceMesh& mesh, const torch::nn::Module& module) {
   const Communicator& world = mesh.world();
   const auto mine = describe_module(module);

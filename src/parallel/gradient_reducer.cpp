@@ -91,6 +91,10 @@ class GradientReducer::Engine : public std::enable_shared_from_this<Engine> {
     if (!gradient) {
       return;
     }
+    if (block_count(state(parameters_[parameter]).spec->mesh, gradient->partial) == 1) {
+      gradient->partial = 0;  // the sum of one rank's
+      return;
+    }
     const Place place = places_[parameter];
     if (place.bucket == kNowhere || place.bucket < next_launch_) {
       late_.push_back({parameter, gradient});
@@ -173,16 +177,21 @@ class GradientReducer::Engine : public std::enable_shared_from_this<Engine> {
     std::map<std::pair<AxisSet, at::ScalarType>, std::size_t> open;
     for (const auto& late : order) {
       const auto gradient = late.gradient.lock();
+      const bool alone = is_large(*gradient);
       const auto key = std::make_pair(gradient->partial, gradient->root.scalar_type());
       const auto found = open.find(key);
       const bool first = buckets_.empty() || (found != open.end() && found->second == 0);
       const std::int64_t limit = first ? options_.first_bucket_bytes : options_.bucket_bytes;
-      if (found == open.end() || buckets_[found->second]->bytes() >= limit) {
-        open[key] = buckets_.size();
-        buckets_.push_back(
-            std::make_unique<Bucket>(state(parameters_[late.parameter]).spec->mesh, key.first, key.second));
+      std::size_t b = found == open.end() ? kNowhere : found->second;
+      if (alone || b == kNowhere || buckets_[b]->bytes() >= limit) {
+        b = buckets_.size();
+        buckets_.push_back(std::make_unique<Bucket>(state(parameters_[late.parameter]).spec->mesh, key.first,
+                                                    key.second,
+                                                    alone ? Bucket::Buffer::Gradient : Bucket::Buffer::Own));
+        if (!alone) {
+          open[key] = b;
+        }
       }
-      const std::size_t b = open[key];
       places_[late.parameter] = {b, buckets_[b]->slots().size()};
       buckets_[b]->add(late.parameter, gradient->root.numel());
     }
@@ -196,6 +205,12 @@ class GradientReducer::Engine : public std::enable_shared_from_this<Engine> {
       launch(b);
     }
     next_launch_ = buckets_.size();
+  }
+
+  // Decided by sizes and layout of the whole, which are the same on every rank.
+  bool is_large(const Memory& gradient) const {
+    return gradient.root.is_non_overlapping_and_dense() &&
+           static_cast<std::int64_t>(gradient.root.nbytes()) >= options_.alone_bytes;
   }
 
   void agree(const std::vector<Late>& order) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/GradMode.h>
 
+#include "renga/core/error.hpp"
 #include "renga/tensor/redistribute.hpp"
 #include "renga/tensor/state.hpp"
 
@@ -12,7 +14,8 @@ void refresh(Memory& memory) {
   const at::Tensor base = whole(source.base);  // settles the base first, it may be a copy itself
   const std::uint64_t now = state(source.base).memory->epoch;
   if (source.seen != now) {
-    memory.root.copy_(source.replay(base));
+    const at::Tensor value = source.replay(base);
+    memory.root.copy_(source.spec ? piece(value, source.spec) : value);
     source.seen = now;
     ++memory.epoch;
   }
@@ -83,14 +86,23 @@ void written(const at::Tensor& tensor) {
     return;
   }
   Source& source = *memory.source;
+  if (source.is_reordered && c10::GradMode::is_enabled()) {
+    throw NotAvailable(
+        "view of a channels_last tensor that has other views, too: cannot be written where gradients are "
+        "recorded; write to a copy, or take the views of x.contiguous()");
+  }
   at::Tensor base = whole(source.base);
   if (state(source.base).spec->is_split()) {
     base = base.clone();  // a gathered value is ours already, but may alias the piece of a one-rank group
   }
+  at::Tensor value = memory.root;
+  if (source.spec && source.spec->is_split()) {
+    value = move_piece(value, *source.spec, *replicated_spec(source.spec->mesh, source.spec->sizes));
+  }
   if (source.write_back) {
-    source.write_back(base, memory.root);
+    source.write_back(base, value);
   } else {
-    source.replay(base).copy_(memory.root);
+    source.replay(base).copy_(value);
   }
   write_piece(source.base, base);
   written(source.base);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +13,7 @@
 #include "renga/core/error.hpp"
 #include "renga/core/log.hpp"
 #include "renga/core/text.hpp"
+#include "renga/tensor/geometry.hpp"
 #include "renga/tensor/rule.hpp"
 #include "renga/tensor/state.hpp"
 
@@ -48,7 +51,6 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::unordered_map<std::string, std::unique_ptr<OperatorKernel::Entry>> entries;
-  std::atomic<Unruled> unruled{Unruled::Gather};
   std::vector<std::unique_ptr<torch::Library>> libraries;
 };
 
@@ -70,7 +72,7 @@ OperatorKernel::Entry& entry_of(const c10::OperatorHandle& op) {
 
 // RENGA_STRICT of the job whose tensors meet here.
 bool is_strict(const Call& call) {
-  bool strict = registry().unruled == Unruled::Throw;
+  bool strict = false;
   for (std::size_t i = 0; i < call.size(); ++i) {
     for_each_tensor(call[i], [&strict](const at::Tensor& tensor) {
       strict = strict || (is_dtensor(tensor) && state(tensor).spec->mesh.world().settings().strict);
@@ -115,11 +117,27 @@ bool takes_tensors(const c10::FunctionSchema& schema) {
 
 }  // namespace
 
+namespace {
+
+// Whether what a rule made lies in memory as its global strides say: no kernel then has to reorder it.
+[[maybe_unused]] bool is_in_order(const at::Tensor& result) {
+  if (!is_dtensor(result) || !state(result).spec->is_split()) {
+    return true;
+  }
+  const State& here = state(result);
+  const bool is_own = here.local.is_same(here.memory->root) && !here.memory->source;
+  return !is_own || !result.is_non_overlapping_and_dense() || has_order(here.local, result.strides());
+}
+
+}  // namespace
+
 void OperatorKernel::dispatch(Entry& entry, const c10::OperatorHandle& op, torch::jit::Stack& stack) {
   const LocalGuard guard;
   Call call(op, entry.info, stack);
   if (entry.rule != nullptr && entry.rule(call)) {
     ++entry.by_rule;
+    assert(std::all_of(stack.begin(), stack.end(),
+                       [](const c10::IValue& value) { return !value.isTensor() || is_in_order(value.toTensor()); }));
     return;
   }
   if (!needs_gather(call)) {
@@ -129,8 +147,6 @@ void OperatorKernel::dispatch(Entry& entry, const c10::OperatorHandle& op, torch
   }
   compute_replicated(call);
 }
-
-void set_unruled(Unruled policy) { registry().unruled = policy; }
 
 std::vector<OperatorCount> operator_counts() {
   const std::lock_guard lock(registry().mutex);

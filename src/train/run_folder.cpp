@@ -10,23 +10,22 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "renga/checkpoint/atomic_file.hpp"
+#include "renga/checkpoint/checkpoint_folder.hpp"
 #include "renga/core/error.hpp"
 #include "renga/core/log.hpp"
 #include "renga/core/text.hpp"
 #include "renga/train/image.hpp"
 
+#include "folder_lock.hpp"
+
 namespace renga::train {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string step_name(std::int64_t step) {
-  const std::string digits = std::to_string(step);
-  return "step-" + std::string(8 - std::min<std::size_t>(digits.size(), 8), '0') + digits;
-}
 
 void make_folder(const std::string& path) {
   std::error_code error;
@@ -63,6 +62,13 @@ std::pair<std::size_t, int> append(const std::string& path, const std::string& b
     error = errno;
   }
   return {done, error};
+}
+
+// False for half a line, too.
+bool is_line_until(std::int64_t step, const std::string& line) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const auto found = json.is_object() ? json.find("step") : json.end();
+  return found != json.end() && found->is_number_integer() && found->get<std::int64_t>() <= step;
 }
 
 // A run that was killed may have left a line without its end.
@@ -107,24 +113,28 @@ RunFolder RunFolder::create(const std::string& path) {
     throw FileError(
         text("run: ", path, ": expected a new or empty folder, it holds something already; choose another"));
   }
+  RunFolder folder(path);
   require_writable(path);
-  return RunFolder(path);
+  return folder;
 }
 
 RunFolder RunFolder::open(const std::string& path) {
   if (!exists(path + "/config.json")) {
     throw FileError(text("run: ", path, ": not the folder of a run, it has no config.json"));
   }
-  require_writable(path);
   RunFolder folder(path);
+  require_writable(path);
   if (ends_within_a_line(folder.log_path())) {
     folder.pending_ = "\n";
   }
   return folder;
 }
 
+RunFolder::RunFolder(const std::string& path) : path_(path), lock_(std::make_unique<FolderLock>(path)) {}
+
 RunFolder::RunFolder(RunFolder&& other) noexcept
     : path_(std::move(other.path_)),
+      lock_(std::move(other.lock_)),
       pending_(std::exchange(other.pending_, {})),
       is_failing_(std::exchange(other.is_failing_, false)) {}
 
@@ -139,9 +149,11 @@ RunFolder::~RunFolder() {
   }
 }
 
-std::string RunFolder::sample_path(std::int64_t step) const { return path_ + "/samples/" + step_name(step) + ".png"; }
+std::string RunFolder::sample_path(std::int64_t step) const {
+  return path_ + "/samples/" + CheckpointFolder::step_name(step) + ".png";
+}
 
-std::string RunFolder::step_folder(std::int64_t step) const { return path_ + "/" + step_name(step); }
+std::string RunFolder::step_folder(std::int64_t step) const { return CheckpointFolder(path_).path(step); }
 
 void RunFolder::write_config(const Fields& config) const {
   AtomicFile file(config_path());
@@ -152,6 +164,24 @@ void RunFolder::write_config(const Fields& config) const {
 void RunFolder::log(const Fields& fields) {
   pending_ += json_line(fields) + "\n";
   flush();
+}
+
+void RunFolder::cut_log(std::int64_t step) {
+  if (!exists(log_path())) {
+    return;
+  }
+  std::ifstream in(log_path(), std::ios::binary);
+  AtomicFile file(log_path());
+  for (std::string line; std::getline(in, line);) {
+    if (is_line_until(step, line)) {
+      file.write(line + "\n");
+    }
+  }
+  if (!in.eof() || in.bad()) {
+    throw FileError(text("run: ", log_path(), ": cannot be read"));
+  }
+  file.commit();
+  pending_.clear();
 }
 
 void RunFolder::flush() {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "renga/checkpoint/atomic_file.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <functional>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "renga/core/error.hpp"
 
@@ -128,6 +132,81 @@ TEST(AtomicFile, ARelativeNameLiesInTheCurrentFolder) {
   std::filesystem::current_path(before);
 
   EXPECT_EQ(read_bytes(folder / "a"), "x");
+}
+
+using Temporary = AtomicFile::Temporary;
+
+bool has_nameless_files(const TemporaryFolder& folder) {
+  const int descriptor = ::open(folder.path().c_str(), O_WRONLY | O_TMPFILE, 0666);
+  return descriptor >= 0 && ::close(descriptor) == 0;
+}
+
+// In a process of its own.
+void write_and_be_killed(const std::string& path) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    AtomicFile file(path);
+    file.write("half of");
+    std::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+TEST(AtomicFile, AKilledProcessLeavesNothing) {
+  const TemporaryFolder folder;
+  if (!has_nameless_files(folder)) {
+    GTEST_SKIP() << "not on this file system";
+  }
+  write_and_be_killed(folder / "a");
+  EXPECT_EQ(folder.names(), Names{});
+}
+
+TEST(AtomicFile, AKilledProcessLeavesTheOlderFile) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a", "old");
+  write_and_be_killed(folder / "a");
+  EXPECT_EQ(read_bytes(folder / "a"), "old");
+}
+
+TEST(AtomicFile, HasNoNameBeforeCommit) {
+  const TemporaryFolder folder;
+  if (!has_nameless_files(folder)) {
+    GTEST_SKIP() << "not on this file system";
+  }
+  AtomicFile file(folder / "a");
+  file.write("new");
+  EXPECT_EQ(folder.names(), Names{});
+}
+
+TEST(AtomicFile, WhereNamelessFilesAreUnknownTheTemporaryOneHasAName) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a", "old");
+  {
+    AtomicFile file(folder / "a", Temporary::Named);
+    file.write("new");
+    EXPECT_EQ(folder.names().size(), 2U);
+    file.commit();
+  }
+  EXPECT_EQ(read_bytes(folder / "a"), "new");
+  {
+    AtomicFile file(folder / "a", Temporary::Named);
+    file.write("newer");
+  }
+  EXPECT_EQ(read_bytes(folder / "a"), "new");
+  EXPECT_EQ(folder.names(), Names{"a"});
+}
+
+TEST(AtomicFile, BothWaysGiveTheSameRights) {
+  const TemporaryFolder folder;
+  for (const Temporary temporary : {Temporary::Nameless, Temporary::Named}) {
+    AtomicFile file(folder / (temporary == Temporary::Named ? "named" : "nameless"), temporary);
+    file.commit();
+  }
+  EXPECT_EQ(std::filesystem::status(folder / "named").permissions(),
+            std::filesystem::status(folder / "nameless").permissions());
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +61,15 @@ TEST(Environment, RejectsNamesItDoesNotHave) {
   EXPECT_THROW(environment().communicator("nccl"), NotAvailable);
   EXPECT_THROW(environment().communicator("shm"), NotAvailable);
   EXPECT_THROW(environment().communicator("pigeon"), InvalidArgument);
+}
+
+TEST(Environment, ASignalToOneRankIsARequestToAll) {
+  EXPECT_FALSE(environment().stop_requested());
+  if (world().rank() == world().size() - 1) {
+    std::raise(SIGTERM);
+  }
+  EXPECT_TRUE(environment().stop_requested());
+  EXPECT_TRUE(environment().stop_requested()) << "the answer stays";
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ start=$took_last
 run one 5 bad "$mpiexec" -n 4 "$program" one
 prints one 1 "[rank 3/4] one: this rank alone"
 prints one 1 "one: this rank alone"
+prints one 0 "has ended"
 
 run all 5 bad "$mpiexec" -n 4 "$program" all
 prints all 1 "[rank 0/4] all: every rank alike"
@@ -67,8 +68,9 @@ run end 5 bad "$mpiexec" -n 3 "$program" end
 prints end 1 "[rank 1/3] end: after the last collective"
 
 RENGA_TIMEOUT=2 run late 5 bad "$mpiexec" -n 3 "$program" late
-prints late 1 "[rank 0/3] all_reduce #3: expected all 3 ranks within 2 s, got no completion"
-prints late 1 "got no completion"
+prints late 1 "[rank 0/3] all_reduce #4: expected all 3 ranks within 2 s, got no completion"
+prints late 1 "got no completion: rank 2 (pid "
+prints late 1 ") has not come, it was last in broadcast #3 (RENGA_TIMEOUT sets the limit)"
 
 run drop 6 0 "$mpiexec" -n 2 "$program" drop
 

@@ -83,9 +83,9 @@ TEST(Attempt, TurnsWhatIsThrownIntoACodeAndAMessage) {
 TEST(Verdicts, TheLowestRankOfEachMessageSpeaks) {
   const Verdicts verdicts{Verdict{0, 0}, Verdict{1, 5}, std::nullopt, Verdict{1, 5}, Verdict{1, 6}};
 
-  EXPECT_TRUE(speaks(verdicts, 1));
-  EXPECT_FALSE(speaks(verdicts, 3));
-  EXPECT_TRUE(speaks(verdicts, 4));
+  EXPECT_TRUE(speaks(verdicts, 1, Outcome{}));
+  EXPECT_FALSE(speaks(verdicts, 3, Outcome{}));
+  EXPECT_TRUE(speaks(verdicts, 4, Outcome{}));
   EXPECT_TRUE(differ(verdicts));
   EXPECT_TRUE(any_failed(verdicts));
   EXPECT_FALSE(all_known(verdicts));

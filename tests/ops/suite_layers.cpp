@@ -31,6 +31,18 @@ void add_convolutions(Suite& s) {
   s.add("conv2d channels_last", {real({4, 3, 5, 5}), real({6, 3, 3, 3})}, [](const Tensors& x) {
     return Tensors{torch::conv2d(x[0].contiguous(torch::MemoryFormat::ChannelsLast), x[1], {}, 1, 1)};
   });
+  s.add("conv2d viewed", {real({4, 3, 5, 4}), real({6, 3, 3, 3})}, [](const Tensors& x) {
+    const auto y = torch::conv2d(x[0], x[1], {}, 1, 1);
+    return Tensors{y.view({4, -1}), y.view({4, 2, 3, 20}) * 2, y.view({-1}), y.view({8, 60}).square()};
+  });
+  s.add("conv2d viewed and written", {real({4, 3, 5, 4}), real({6, 3, 3, 3})}, [](const Tensors& x) {
+    const auto y = torch::conv2d(x[0], x[1], {}, 1, 1) * 1;
+    const auto rows = y.view({4, -1});
+    rows.mul_(2);
+    const auto all = y.view({-1});
+    y.add_(1);
+    return Tensors{rows * 1, all * 1, y * 1};
+  });
   s.add("conv1d", {real({5, 3, 8}), real({4, 3, 3}), real({4})},
         [](const Tensors& x) { return Tensors{torch::conv1d(x[0], x[1], x[2])}; });
   s.add("conv3d", {real({3, 2, 4, 4, 4}), real({2, 2, 2, 2, 2})},

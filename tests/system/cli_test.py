@@ -7,6 +7,7 @@ cli_test.py PROGRAM MPIEXEC DATA_FOLDER CASE
 import gzip
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -125,6 +126,26 @@ def check_error(root, what, ranks, expected_code, words, *arguments):
     assert seconds < LIMIT_SECONDS, (what, seconds)
     left = [name for _, _, names in os.walk(out) for name in names]
     assert not left, (what, "left behind", left)
+
+
+def case_bench(_):
+    """The benchmark's tables: a line for each contestant with ratios to those above, a column in that by operator."""
+    for ranks, contestants in ((1, 3), (2, 4)):
+        code, out, errors, _ = run(ranks, "bench", "train", "dcgan", "--ch", "16", "--batch", "6", "--rounds", "2",
+                                   "--quiet", "100", "--operators", "--json")
+        assert code == 0, errors
+        lines = out.splitlines()
+        rows = [line for line in lines if re.match(r"(plain LibTorch|renga), .* \d+\.\d{4} +\d+\.\d", line)]
+        assert len(rows) == contestants, out
+        for above, row in enumerate(rows):
+            assert len(re.findall(r"\d+\.\d+", row)) == 2 + above, row
+        convolution = next(line for line in lines if line.startswith("aten::convolution_backward"))
+        assert len(convolution.split()) == 1 + contestants, convolution
+        summary = json.loads(next(line for line in lines if line.startswith("{")))
+        assert summary["rounds"] == 2 and len(summary["seconds"]) == contestants, summary
+    for wrong in (["--rounds", "0"], ["--batch", "x"], ["--quiet", "-1"]):
+        code, _, errors, _ = run(1, "bench", "train", "dcgan", *wrong)
+        assert code == 2, (wrong, code, errors)
 
 
 def copy_data(root, name):

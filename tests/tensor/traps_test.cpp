@@ -72,6 +72,66 @@ TEST(Traps, DetachSharesWhatIsAddedUp) {
   EXPECT_TRUE(torch::equal(full(sum), torch::full({2}, 2.0, torch::kDouble)));
 }
 
+// Convolutions work on channels_last: what a stock module does to its results and weights stays what it was.
+TEST(Traps, ChannelsLastIsOurAffairOnly) {
+  const auto make = [] {
+    auto net = std::make_shared<torch::nn::Conv2dImpl>(torch::nn::Conv2dOptions(3, 4, 3).padding(1));
+    net->to(torch::kDouble);
+    return net;
+  };
+  torch::manual_seed(1);
+  const auto plain = make();
+  torch::manual_seed(1);
+  const auto split = distribute(line(), make);
+  EXPECT_TRUE(split->weight.is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(torch::equal(full(split->weight), plain->weight));
+
+  const Tensor x = torch::randn({5, 3, 6, 6}, torch::kDouble);
+  const Tensor expected = plain->forward(x);
+  const Tensor actual = split->forward(shard(x, line(), {Shard(0)}));
+  EXPECT_TRUE(actual.is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(torch::allclose(full(actual.view({5, -1})), expected.view({5, -1})));
+  EXPECT_TRUE(torch::allclose(full(actual.contiguous().view({-1})), expected.view({-1})));
+  // Numbers are drawn in the order of a contiguous weight.
+  const torch::NoGradGuard no_grad;
+  for (const auto& draw : std::vector<std::function<void(const Tensor&)>>{
+           [](const Tensor& w) { w.normal_(0, 0.02); }, [](const Tensor& w) { w.uniform_(-1, 1); },
+           [](const Tensor& w) { w.exponential_(); }, [](const Tensor& w) { torch::nn::init::orthogonal_(w); },
+           [](const Tensor& w) { torch::nn::init::kaiming_normal_(w); }, [](const Tensor& w) { w.random_(0, 9); },
+           [](const Tensor& w) { w.bernoulli_(0.5); }}) {
+    torch::manual_seed(2);
+    draw(plain->weight);
+    torch::manual_seed(2);
+    draw(split->weight);
+    EXPECT_TRUE(torch::equal(full(split->weight), plain->weight));
+  }
+}
+
+TEST(Traps, ViewsOfChannelsLastThatAreWritten) {
+  const Tensor weight = torch::randn({4, 3, 3, 3}, torch::kDouble);
+  const Tensor value = torch::randn({5, 3, 6, 6}, torch::kDouble).set_requires_grad(true);
+  const auto made = [&](const Tensor& x) { return torch::conv2d(x, weight, {}, 1, 1) * 1; };
+  const auto run = [&](const Tensor& x) {
+    Tensor y = made(x);
+    Tensor rows = y.view({5, -1});
+    rows.mul_(2);
+    y.select(1, 0).mul_(3);
+    return torch::autograd::grad({(rows * rows).sum() + y.pow(3).sum()}, {x})[0];
+  };
+  EXPECT_TRUE(torch::allclose(full(run(shard(value, line(), {Shard(0)}))), run(value)));
+
+  // With another view about, the new one is a copy kept equal; autograd could not follow a write to it.
+  Tensor y = made(shard(value, line(), {Shard(0)}));
+  const Tensor first = y.select(1, 0);
+  Tensor rows = y.view({5, -1});
+  EXPECT_THROW(rows.mul_(2), NotAvailable);
+  const torch::NoGradGuard no_grad;
+  rows.zero_();
+  EXPECT_EQ(full(first).abs().max().item<double>(), 0);
+  y.add_(1);
+  EXPECT_EQ(full(rows).min().item<double>(), 1);
+}
+
 // 2 samples on 3 ranks: a decision taken by looking at one's own piece differs between ranks, and they hang.
 TEST(Traps, FewerSamplesThanRanks) {
   const auto run = [](const Tensor& x, const Tensor& w) {

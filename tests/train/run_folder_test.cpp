@@ -154,6 +154,47 @@ TEST(RunFolder, GoingOnWithARunAppends) {
   EXPECT_THROW(RunFolder::open(folder / "none"), FileError);
 }
 
+TEST(RunFolder, ACutLogReadsAsIfTheRunHadEndedThere) {
+  const TemporaryFolder folder;
+  auto run = RunFolder::create(folder / "run");
+  run.cut_log(3);
+  EXPECT_FALSE(fs::exists(run.log_path()));
+  write_bytes(run.log_path(), "{\"step\":1}\n{\"st\n{\"step\":3,\"x\":0.5}\n[3]\n7\n{\"step\":4}\n{\"step\":3");
+
+  run.cut_log(3);
+  const std::string cut = read_bytes(run.log_path());
+  run.log({{"step", 4}});
+
+  EXPECT_EQ(cut, "{\"step\":1}\n{\"step\":3,\"x\":0.5}\n");
+  EXPECT_EQ(read_bytes(run.log_path()), cut + "{\"step\":4}\n");
+  fs::remove(run.log_path());
+  fs::create_directory(run.log_path());
+  EXPECT_THROW(run.cut_log(3), FileError);
+}
+
+TEST(RunFolder, HalfALineLeftByAKilledRunIsCutOff) {
+  const TemporaryFolder folder;
+  RunFolder::create(folder / "run").write_config({});
+  write_bytes(folder / "run/log.jsonl", "{\"step\":1}\n{\"step\":2,\"loss\":0.");
+
+  auto run = RunFolder::open(folder / "run");
+  run.cut_log(2);
+  run.log({{"step", 2}});
+
+  EXPECT_EQ(read_bytes(run.log_path()), "{\"step\":1}\n{\"step\":2}\n");
+}
+
+TEST(RunFolder, BelongsToOneAtATime) {
+  const TemporaryFolder folder;
+  {
+    const auto run = RunFolder::create(folder / "run");
+    run.write_config({});
+
+    EXPECT_THROW(RunFolder::open(folder / "run"), FileError);
+  }
+  EXPECT_NO_THROW(RunFolder::open(folder / "run"));
+}
+
 TEST(RunFolder, ASampleThatCannotBeWrittenIsAWarning) {
   const TemporaryFolder folder;
   const auto run = RunFolder::create(folder / "run");

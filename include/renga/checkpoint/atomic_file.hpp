@@ -9,15 +9,23 @@ namespace renga {
 
 /// A file that appears whole or not at all.
 ///
-/// Bytes go to `path.tmp-<process id>` in the same folder; `commit` makes them durable and renames
-/// the file into place. Without `commit` the destructor removes it, so that an error or an exception
-/// leaves nothing half written and an older file of that name untouched. Used by one thread of one
-/// process: for a file that several ranks have in common only one of them writes.
+/// Bytes go to a file of the same folder that has no name; `commit` makes them durable and gives it its name.
+/// Without `commit` it is gone with the object, or with the process, however that ends: an error, an exception or
+/// SIGKILL leaves nothing half written and an older file of that name untouched.
+///
+/// Where the file system knows no files without a name (NFS, FAT, some of FUSE), they go to `path.tmp-<process id>`,
+/// which only a process that is killed leaves behind. Used by one thread of one process: for a file that several ranks
+/// have in common only one of them writes.
 class AtomicFile {
  public:
+  enum class Temporary {
+    Nameless,  ///< if the file system has it
+    Named      ///< as where it has not
+  };
+
   /// Creates the temporary file; the folder must exist.
   /// @throws FileError naming the path and the system's reason
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(std::string path, Temporary temporary = Temporary::Nameless);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -36,11 +44,13 @@ class AtomicFile {
 
  private:
   void discard() noexcept;
+  int put_into_place();
   [[noreturn]] void fail(const char* what, int error_number);
 
   std::string path_;
   std::string temporary_;
   int descriptor_ = -1;
+  bool is_nameless_ = false;
 };
 
 }  // namespace renga

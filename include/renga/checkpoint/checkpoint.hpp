@@ -11,6 +11,9 @@
 namespace torch::nn {
 class Module;  // defined in <torch/nn/module.h>, which takes seconds to parse
 }
+namespace torch::optim {
+class Optimizer;
+}
 
 namespace renga {
 
@@ -41,6 +44,29 @@ void save(const std::string& path, const torch::nn::Module& module, const Commun
 ///         message lists all names that are missing, unexpected or of another shape or kind. The
 ///         module is then unchanged, unless reading fails in the middle of the data.
 void load(const std::string& path, torch::nn::Module& module);
+
+/// Writes what an optimizer remembers (moments, numbers of steps, and the learning rate of each group) as a
+/// safetensors file: whole tensors, the same on every mesh, under the names that `module` gives the parameters, as
+/// "layer.weight.exp_avg". Other options, such as betas, belong to the program. For Adam, AdamW, SGD, RMSprop, Adagrad.
+///
+/// Collective over the mesh of the parameters; the calling process alone writes if they are plain. Cost as for modules.
+/// @throws InvalidArgument before anything is communicated, for another optimizer (LBFGS has no state for each
+///         parameter), or a parameter that the module does not have
+/// @throws FileError on every rank if rank 0 cannot write
+void save(const std::string& path, const torch::optim::Optimizer& optimizer, const torch::nn::Module& module);
+
+/// As above with the parameters' numbers in the optimizer for names: "0.exp_avg".
+void save(const std::string& path, const torch::optim::Optimizer& optimizer);
+
+/// Reads such a file, written on whatever mesh, into an optimizer of the same kind over the same parameters. State
+/// takes dtype and placement of its parameter. Parameters that the file has no state for have none afterwards.
+///
+/// Collective over the mesh of the parameters.
+/// @throws InvalidArgument as `save`
+/// @throws FileError on every rank if any cannot read the file, or if it does not fit: another kind of optimizer,
+///         other groups, unknown names, other shapes. The optimizer is then unchanged.
+void load(const std::string& path, torch::optim::Optimizer& optimizer, const torch::nn::Module& module);
+void load(const std::string& path, torch::optim::Optimizer& optimizer);
 
 /// Tensors by name.
 using NamedTensors = std::map<std::string, at::Tensor>;

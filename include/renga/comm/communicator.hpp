@@ -14,6 +14,8 @@
 
 namespace renga {
 
+class Environment;
+
 namespace detail {
 struct Group;
 struct Pending;
@@ -135,6 +137,7 @@ class Communicator {
   bool operator==(const Communicator& other) const { return group_ == other.group_; }
 
  private:
+  friend class Environment;  // tells the world's group of its processes
   explicit Communicator(std::shared_ptr<detail::Group> group);
   std::shared_ptr<detail::Group> group_;
 };

@@ -12,6 +12,7 @@ namespace renga {
 struct ReducerOptions {
   std::int64_t bucket_bytes = 25 << 20;       ///< gradients are reduced together up to this many bytes
   std::int64_t first_bucket_bytes = 1 << 20;  ///< the first to be ready is smaller, so that it starts early
+  std::int64_t alone_bytes = 1 << 18;         ///< one as large as this is reduced by itself, in its own memory
 };
 
 /// What a reducer has done, for tests and measurements.
@@ -25,8 +26,8 @@ struct ReducerStatistics {
 ///
 /// A gradient leaves backward Partial, as each rank's sum over its own samples. Whoever reads it gets the
 /// right value, added up then and there, parameter by parameter; the reducer is the fast way: a hook on
-/// each parameter copies its gradient into a bucket, full buckets are all-reduced while backward goes on,
-/// and the first reader waits for the bucket. Results are the same bits either way on one bucket order.
+/// each parameter copies its gradient into a bucket (a large one has its own memory for a bucket), full
+/// buckets are all-reduced while backward goes on, and the first reader waits for the bucket. Results are the same bits either way on one bucket order.
 ///
 /// The first backward teaches the order in which gradients become ready (rank 0's is used; a rank with
 /// another set of gradients is a `Mismatch`); its buckets start when it ends. Later ones start as soon as

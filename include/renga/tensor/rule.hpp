@@ -99,10 +99,6 @@ struct OperatorCount {
 };
 std::vector<OperatorCount> operator_counts();
 
-/// RENGA_STRICT for this process: an operator that would be gathered throws instead.
-enum class Unruled { Gather, Throw };
-void set_unruled(Unruled policy);
-
 // -- helpers for rules -----------------------------------------------------------------------------------
 
 /// Calls `visit(tensor)` for each defined tensor in an argument: a tensor, a list, a list of optionals.

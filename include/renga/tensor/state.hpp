@@ -30,6 +30,9 @@ struct Source {
   /// Writes the view's value into the whole base; when empty, `replay(whole).copy_(value)`.
   std::function<void(const at::Tensor& whole, const at::Tensor& value)> write_back;
   std::uint64_t seen = 0;  ///< epoch of the base when this copy was read
+  SpecPtr spec;            ///< how the copy is split; null when it is replicated
+  /// The copy's strides do not say where its elements lie in the base: autograd would misread them.
+  bool is_reordered = false;
 };
 
 /// The elements behind one or more tensors that alias each other on this rank.
