@@ -14,7 +14,9 @@ target_compile_features(renga_settings INTERFACE cxx_std_20)
 target_compile_options(renga_settings INTERFACE ${RENGA_COMPILE_OPTIONS} -fPIC)
 target_include_directories(renga_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
 if(RENGA_SANITIZER)
-  target_compile_options(renga_settings INTERFACE -fsanitize=${RENGA_SANITIZER} -fno-omit-frame-pointer)
+  # Undefined behaviour ends the program, as bad addresses do: a message alone would pass a test.
+  target_compile_options(renga_settings INTERFACE -fsanitize=${RENGA_SANITIZER} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
   target_link_options(renga_settings INTERFACE -fsanitize=${RENGA_SANITIZER})
 endif()
 
