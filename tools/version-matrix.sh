@@ -134,9 +134,10 @@ copy_source='rsync --recursive --links --perms --checksum --delete --exclude=/.g
   /mnt/ "$SOURCE/"'
 # shellcheck disable=SC2016
 install='cd "$SOURCE" && tools/install-deps.sh'
+# Less optimized, as the question is whether it is right: that takes a quarter less time.
 # shellcheck disable=SC2016
 build='export CCACHE_DIR="$STATE/ccache" CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
-cmake -S "$SOURCE" -B "$STATE/build" -G Ninja -D CMAKE_BUILD_TYPE=Release \
+cmake -S "$SOURCE" -B "$STATE/build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
   -D CMAKE_CXX_COMPILER_LAUNCHER=ccache -D CMAKE_CXX_FLAGS=-fpch-preprocess
 cmake --build "$STATE/build" --parallel "$JOBS" -- -k 0'
 # shellcheck disable=SC2016
