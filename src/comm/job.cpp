@@ -194,7 +194,9 @@ int end_job(Job& job, const Outcome& own, Seconds patience) {
   const Seconds limit = outcome.failed() ? kNotice : patience;
   const Verdicts verdicts = exchange_verdicts(*job.verdicts, outcome, limit, *job.watch);
   job.watch->leaving();
-  if (all_known(verdicts)) {
+  // A rank that failed has said so before it was gone: its verdict is here, but it takes no part any more.
+  const bool alone = outcome.failed() && job.watch->lost();
+  if (all_known(verdicts) && !alone) {
     return leave_together(job, outcome, verdicts, patience);
   }
   end_all(job, outcome.failed() ? outcome : not_ended(verdicts, *job.watch, patience), verdicts);
