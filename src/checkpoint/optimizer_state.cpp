@@ -8,6 +8,7 @@
 #include <torch/torch.h>
 
 #include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
 
 namespace renga::detail {
 namespace {
@@ -49,7 +50,7 @@ bool is(const optim::Optimizer& optimizer) {
 template <typename Key>
 Key key_of(const at::Tensor& parameter) {
   if constexpr (std::is_same_v<Key, std::string>) {
-    return c10::guts::to_string(parameter.unsafeGetTensorImpl());
+    return text(parameter.unsafeGetTensorImpl());
   } else {
     return static_cast<Key>(parameter.unsafeGetTensorImpl());
   }

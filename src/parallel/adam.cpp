@@ -7,6 +7,7 @@
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 
+#include "renga/core/text.hpp"
 #include "renga/tensor/rule.hpp"
 #include "renga/tensor/state.hpp"
 
@@ -24,7 +25,7 @@ constexpr std::int64_t kGrain = 1 << 15;  // elements worth a thread
 template <typename Key>
 Key key_of(const at::Tensor& parameter) {
   if constexpr (std::is_same_v<Key, std::string>) {
-    return c10::guts::to_string(parameter.unsafeGetTensorImpl());
+    return text(parameter.unsafeGetTensorImpl());
   } else {
     return static_cast<Key>(parameter.unsafeGetTensorImpl());
   }
