@@ -11,6 +11,7 @@
 
 #include <torch/torch.h>
 
+#include "renga/core/error.hpp"
 #include "renga/core/text.hpp"
 #include "renga/tensor/distributed.hpp"
 #include "renga/train/load_meter.hpp"
@@ -73,11 +74,13 @@ class Bench {
     sizes_.bottom_width = options.train.image_size.value_or(32) / 8;
     const auto dtype = options.train.dtype == "float64" ? torch::kDouble : torch::kFloat;
     const std::int64_t side = 8 * sizes_.bottom_width;
+    require_rows_for_all(*options.train.batch);
     images_ = torch::rand({*options.train.batch, 3, side, side}, dtype) * 2 - 1;
     add_plain("plain LibTorch, NCHW", at::MemoryFormat::Contiguous);
     add_plain("plain LibTorch, channels_last", at::MemoryFormat::ChannelsLast);
     add_renga("renga, 1 process", Communicator::self(world_.settings()), 1);
     if (world_.size() > 1) {
+      add_bound();
       add_renga(text("renga, ", world_.size(), " processes"), world_, world_.size());
     }
   }
@@ -99,6 +102,13 @@ class Bench {
   }
 
  private:
+  void require_rows_for_all(std::int64_t batch_size) const {
+    if (batch_size < world_.size()) {
+      throw UsageError(text("--batch: expected at least ", world_.size(), " images for ", world_.size(),
+                            " processes, got ", batch_size));
+    }
+  }
+
   void add_plain(const std::string& name, at::MemoryFormat order) {
     std::function<void()> step;
     if (world_.rank() == 0) {
@@ -117,6 +127,17 @@ class Bench {
       step = [trainer, images = shard(images_, mesh, batch(mesh))] { trainer->step(images); };
     }
     contestants_.push_back({name, count, step});
+  }
+
+  // What the machine allows: every process trains on its part of the batch and never hears of the others.
+  void add_bound() {
+    torch::manual_seed(kSeed);
+    const DeviceMesh mesh(Communicator::self(world_.settings()), {{"data", 1}});
+    auto trainer = std::make_shared<GanTrainer>(mesh, sizes_, options_.train);
+    const auto part = images_.tensor_split(world_.size())[static_cast<std::size_t>(world_.rank())];
+    const auto own = shard(part, mesh, batch(mesh));
+    contestants_.push_back(
+        {text(world_.size(), " without communication"), world_.size(), [trainer, own] { trainer->step(own); }});
   }
 
   // One sample of each, in an order that turns; kept only if none was disturbed, so that they form pairs.
