@@ -90,6 +90,7 @@ class Job:
             return output.read().count("running") == self.ranks
 
     def signal_rank(self, rank, number):
+        assert rank in self.processes, ("the job has not come to its steps", open(self.output_path).read())
         os.kill(self.processes[rank], number)
         self.begin = time.monotonic()
 
@@ -193,7 +194,7 @@ def case_suspended(root):
     job = Job(root, 2, RENGA, *DCGAN, RENGA_TIMEOUT="3")
     for number in (signal.SIGSTOP, signal.SIGCONT):
         for rank in range(2):
-            os.kill(job.processes[rank], number)
+            job.signal_rank(rank, number)
         time.sleep(4)
     with open(f"{job.run_folder}/log.jsonl") as log:
         before = len(log.readlines())
