@@ -109,6 +109,10 @@ bool Environment::stop_requested() const {
   auto* const value = asked.data_ptr<std::int64_t>();
   *value = static_cast<std::int64_t>(signals_->arrived());
   world_.all_reduce(asked, ReduceOp::Max);
+  if (*value != 0) {
+    // A launcher asks because a rank died, too, and that one may have taken part in the question still.
+    world_.group_->watch->look();
+  }
   return *value != 0;
 }
 

@@ -26,6 +26,8 @@ using Seconds = std::chrono::duration<double>;
 // How long a rank that failed waits for the others to fail too, before it ends the job.
 constexpr Seconds kNotice = 1s;
 constexpr Seconds kAbort = 2s;
+// A launcher may take its time to start the last rank, also where waits are to be short.
+constexpr Seconds kStart = 60s;
 // Operations that nobody waited for have two seconds of this.
 constexpr Seconds kFinalize = 30s;
 constexpr Seconds kDrain = 3s;
@@ -143,7 +145,8 @@ int leave_together(Job& job, const Outcome& own, const Verdicts& verdicts, Secon
 
 }  // namespace
 
-Job start_job(Seconds limit) {
+Job start_job(Seconds timeout) {
+  const Seconds limit = std::max(timeout, kStart);
   Job job;
   job.launcher = discover(environment_variable);
   if (job.launcher == Launcher::None) {

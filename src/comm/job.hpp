@@ -23,9 +23,9 @@ struct Job {
   std::shared_ptr<PeerWatch> watch = std::make_shared<PeerWatch>();
 };
 
-/// Finds out how this process was started and connects it. When that takes longer than `limit`, prints so and ends
-/// the process: no library lets go of a rank that waits for one that never starts.
-Job start_job(std::chrono::duration<double> limit);
+/// Finds out how this process was started and connects it. When that takes longer than `timeout`, and than a minute, prints
+/// so and ends the process: no library lets go of a rank that waits for one that never starts.
+Job start_job(std::chrono::duration<double> timeout);
 
 /// Watches the other ranks on this host and the launcher from now on. Collective over the world.
 void watch_over(Job& job, const Communicator& world);

@@ -39,6 +39,9 @@ bool poll_until(std::vector<pollfd>& entries, int milliseconds) {
   return ready > 0;
 }
 
+// Whether it has ended before its time.
+bool is_gone(const Peer& peer) { return peer.process.ended() && !(peer.card && peer.card->end() == End::Agreed); }
+
 bool is_among(const Peer& peer, const std::vector<int>& ranks) {
   return std::find(ranks.begin(), ranks.end(), peer.rank) != ranks.end();
 }
@@ -97,14 +100,25 @@ void PeerWatch::watch() {
   if (gone == nullptr) {
     return;
   }
-  const std::string message = text("job: expected all processes to end together, ", gone->name,
-                                   " has ended before: killed, crashed or out of memory");
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    fault_ = message;
+  lose(*gone);
+  guard();
+}
+
+void PeerWatch::lose(const Peer& gone) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!lost()) {
+    fault_ = text("job: expected all processes to end together, ", gone.name,
+                  " has ended before: killed, crashed or out of memory");
+    lost_.store(true, std::memory_order_release);
   }
-  lost_.store(true, std::memory_order_release);
-  guard(message);
+}
+
+void PeerWatch::look() {
+  const auto gone = std::find_if(peers_.begin(), peers_.end(), is_gone);
+  if (gone != peers_.end()) {
+    lose(*gone);
+  }
+  require_all();
 }
 
 const Peer* PeerWatch::wait_for_loss() {
@@ -124,7 +138,7 @@ const Peer* PeerWatch::wait_for_loss() {
       return nullptr;
     }
     for (const Peer* peer : left) {
-      if (peer->process.ended() && !(peer->card && peer->card->end() == End::Agreed)) {
+      if (is_gone(*peer)) {
         return peer;
       }
     }
@@ -132,7 +146,7 @@ const Peer* PeerWatch::wait_for_loss() {
   }
 }
 
-void PeerWatch::guard(const std::string& message) {
+void PeerWatch::guard() {
   std::vector<pollfd> entries{{wake_, POLLIN, 0}};
   if (poll_until(entries, kComeRound)) {
     return;
@@ -140,7 +154,7 @@ void PeerWatch::guard(const std::string& message) {
   const bool explained = is_explained();
   set_end(explained ? End::Silent : End::Spoken);
   kill_stopped();
-  stuck_(explained ? "" : message);
+  stuck_(explained ? "" : fault());
 }
 
 bool PeerWatch::is_explained() const {

@@ -37,6 +37,9 @@ class PeerWatch {
   /// @throws CommunicationError that names the peer that is gone, if one is
   void require_all() const;
 
+  /// As above, but looks now, and does not rely on the thread having been woken. Costs a system call a peer.
+  void look();
+
   /// What is wrong with a peer, as far as it is known: all ranks that suffer from it find the same words. Else "".
   std::string fault() const;
   /// Looks for the ranks of `ranks` that keep the others from ending the collective `wanted`, and remembers what it
@@ -63,7 +66,8 @@ class PeerWatch {
  private:
   void watch();
   const Peer* wait_for_loss();
-  void guard(const std::string& message);
+  void lose(const Peer& gone);
+  void guard();
   bool is_explained() const;
 
   std::vector<Peer> peers_;

@@ -124,6 +124,17 @@ TEST(PeerWatch, NamesThePeerThatIsGone) {
   EXPECT_FALSE(watch.has_ended(1));
 }
 
+TEST(PeerWatch, LooksForItselfWhenAsked) {
+  const Child one;
+  PeerWatch watch(peers_of(one.as_peer(1)), Card(), never);
+  EXPECT_NO_THROW(watch.look());
+  const PeerProcess process(one.as_peer(1).process.id());
+  one.kill();
+  ASSERT_TRUE(soon([&] { return process.ended(); }));
+  EXPECT_THROW(watch.look(), CommunicationError);
+  EXPECT_TRUE(watch.lost());
+}
+
 TEST(PeerWatch, AnAgreedEndIsNoLoss) {
   Card card;
   const Child one;

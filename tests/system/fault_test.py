@@ -22,7 +22,7 @@ import time
 RENGA, FAULTY, MPIEXEC = sys.argv[1:4]
 ENDS_SECONDS = 5.0  # what is promised on a machine of one's own
 SLACK_SECONDS = 5.0
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 DCGAN = ["train", "dcgan", "--data", "synthetic", "--ch", "16", "--batch", "13", "--steps", "100000"]
 
 
@@ -69,8 +69,16 @@ class Job:
                 [MPIEXEC, "-n", str(ranks), program, *arguments], stdout=output, stderr=output,
                 env={**os.environ, "RENGA_TIMEOUT": "60", **settings},
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        wait_until(self.is_running, START_SECONDS, "the job's first steps")
+        self.wait_until(self.is_running, START_SECONDS, "the job's first steps")
         self.processes = processes(self.run_folder)
+
+    def wait_until(self, condition, seconds, what):
+        """As above; leaves no process behind when it is in vain."""
+        try:
+            wait_until(condition, seconds, what)
+        except AssertionError:
+            self.clean_up()
+            raise
 
     def is_running(self):
         if self.launcher.poll() is not None:
@@ -82,6 +90,7 @@ class Job:
             return output.read().count("running") == self.ranks
 
     def signal_rank(self, rank, number):
+        assert rank in self.processes, ("the job has not come to its steps", open(self.output_path).read())
         os.kill(self.processes[rank], number)
         self.begin = time.monotonic()
 
@@ -93,11 +102,7 @@ class Job:
         """Waits for the end of all processes, then of mpiexec, and looks at what they leave."""
         bound = limit + SLACK_SECONDS
         alive = lambda: [rank for rank in processes(self.run_folder) if rank is not None]
-        try:
-            wait_until(lambda: not alive(), bound, f"{what}: the end of ranks {alive()}")
-        except AssertionError:
-            self.clean_up()
-            raise
+        self.wait_until(lambda: not alive(), bound, f"{what}: the end of ranks")
         ranks_ended = time.monotonic() - self.begin
         self.exit_code = self.launcher.wait(timeout=60)
         with open(self.output_path) as output:
@@ -189,11 +194,11 @@ def case_suspended(root):
     job = Job(root, 2, RENGA, *DCGAN, RENGA_TIMEOUT="3")
     for number in (signal.SIGSTOP, signal.SIGCONT):
         for rank in range(2):
-            os.kill(job.processes[rank], number)
+            job.signal_rank(rank, number)
         time.sleep(4)
     with open(f"{job.run_folder}/log.jsonl") as log:
         before = len(log.readlines())
-    wait_until(lambda: open(f"{job.run_folder}/log.jsonl").read().count("\n") > before + 2, 20, "steps after SIGCONT")
+    job.wait_until(lambda: open(f"{job.run_folder}/log.jsonl").read().count("\n") > before + 2, 20, "steps after SIGCONT")
     job.signal_rank(0, signal.SIGKILL)
     job.wait("SIGKILL after SIGCONT").failed(*gone(job, 0))
 
@@ -249,6 +254,7 @@ def case_dead_peer_cancels_saving(root):
     job = Job(root, 3, FAULTY, "endless")
     os.kill(job.processes[0], signal.SIGSTOP)  # it sees both at once
     os.kill(job.processes[2], signal.SIGKILL)
+    job.wait_until(lambda: 2 not in processes(job.run_folder), 10, "the end of rank 2")
     os.kill(job.processes[0], signal.SIGTERM)
     os.kill(job.processes[1], signal.SIGTERM)
     job.signal_rank(0, signal.SIGCONT)
