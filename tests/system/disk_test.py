@@ -14,11 +14,10 @@ import sys
 import tempfile
 import time
 
-from cli_test import MPIEXEC, PROGRAM, run
-from resume_test import OPTIONS, require_whole
+from cli_test import MPIEXEC, PROGRAM
+from resume_test import LIMIT_SECONDS, OPTIONS, require_whole, run
 
 SKIPPED = 77
-LIMIT_SECONDS = 120
 
 
 class Training:

@@ -18,11 +18,10 @@ import tempfile
 import time
 
 from cli_test import MPIEXEC, PROGRAM, weights, worst_difference
-from resume_test import require_whole
+from resume_test import LIMIT_SECONDS, require_whole
 
 BOUND = 1e-10
 STEPS = 30
-LIMIT_SECONDS = 120
 OPTIONS = ["dcgan", "--ch", "16", "--dtype", "float64", "--seed", "3", "--threads", "1", "--data", "synthetic",
            "--batch", "5", "--save-every", "3", "--steps", str(STEPS)]
 

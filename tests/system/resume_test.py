@@ -14,10 +14,16 @@ import zlib
 
 import numpy
 
-from cli_test import read_safetensors, run, spoil, worst_difference
+import cli_test
+from cli_test import read_safetensors, spoil, worst_difference
 
 BOUND = 1e-10
+LIMIT_SECONDS = 280  # of one run, on a machine that has much else to do
 OPTIONS = ["--ch", "16", "--dtype", "float64", "--seed", "3", "--threads", "1"]
+
+
+def run(ranks, *arguments):
+    return cli_test.run(ranks, *arguments, limit=LIMIT_SECONDS)
 
 
 def small_data(root):

@@ -11,8 +11,8 @@ import sys
 import tempfile
 import time
 
-from kill_test import Job, LIMIT_SECONDS
-from resume_test import OPTIONS, require_close, require_identical, require_whole, resume, start
+from kill_test import Job
+from resume_test import LIMIT_SECONDS, OPTIONS, require_close, require_identical, require_whole, resume, start
 
 STEPS = 80
 DATA = ["--data", "synthetic", "--batch", "5", "--steps", str(STEPS), "--save-every", "10", "--sample-every", "100"]
