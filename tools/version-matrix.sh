@@ -12,7 +12,7 @@ usage: tools/version-matrix.sh [options] [SYSTEM...]      (as root)
 Builds and tests renga on each SYSTEM: 12, 13 and sid are versions of Debian in a root of their own, host is
 this system itself. Without one: 13 sid. Prints a table at the end.
 
-  --root DIR      where the roots are kept, some 5 GB each (/var/tmp/renga-roots)
+  --root DIR      where the roots are kept, some 3 GB each (/var/tmp/renga-roots)
   --jobs N        files to compile at the same time (all cores)
   --tests REGEX   only the tests whose names match, as for ctest -R (all)
   --slow          the tests labelled slow, too
