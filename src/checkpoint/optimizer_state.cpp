@@ -8,7 +8,8 @@
 #include <torch/torch.h>
 
 #include "renga/core/error.hpp"
-#include "renga/core/text.hpp"
+
+#include "src/parallel/optimizer_key.hpp"
 
 namespace renga::detail {
 namespace {
@@ -46,16 +47,6 @@ bool is(const optim::Optimizer& optimizer) {
   return dynamic_cast<const Kind*>(&optimizer) != nullptr;
 }
 
-// Keys of the state are the parameters' addresses, as text in older versions of LibTorch.
-template <typename Key>
-Key key_of(const at::Tensor& parameter) {
-  if constexpr (std::is_same_v<Key, std::string>) {
-    return text(parameter.unsafeGetTensorImpl());
-  } else {
-    return static_cast<Key>(parameter.unsafeGetTensorImpl());
-  }
-}
-
 using StateKey = std::decay_t<decltype(std::declval<optim::Optimizer>().state())>::key_type;
 
 }  // namespace
@@ -88,15 +79,15 @@ std::vector<at::Tensor> parameters_of(const optim::Optimizer& optimizer) {
 }
 
 optim::OptimizerParamState* find_state(const optim::Optimizer& optimizer, const at::Tensor& parameter) {
-  const auto found = optimizer.state().find(key_of<StateKey>(parameter));
+  const auto found = optimizer.state().find(optimizer_key<StateKey>(parameter));
   return found == optimizer.state().end() ? nullptr : found->second.get();
 }
 
 void replace_state(optim::Optimizer& optimizer, const at::Tensor& parameter, ParamState state) {
   if (state) {
-    optimizer.state()[key_of<StateKey>(parameter)] = std::move(state);
+    optimizer.state()[optimizer_key<StateKey>(parameter)] = std::move(state);
   } else {
-    optimizer.state().erase(key_of<StateKey>(parameter));
+    optimizer.state().erase(optimizer_key<StateKey>(parameter));
   }
 }
 

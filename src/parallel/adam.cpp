@@ -2,16 +2,19 @@
 #include "renga/parallel/adam.hpp"
 
 #include <cmath>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 
-#include "renga/core/text.hpp"
 #include "renga/tensor/rule.hpp"
 #include "renga/tensor/state.hpp"
 
 #include "adam_loop.hpp"
+#include "optimizer_key.hpp"
 
 namespace renga::optim {
 namespace {
@@ -21,54 +24,38 @@ using torch::optim::AdamParamState;
 
 constexpr std::int64_t kGrain = 1 << 15;  // elements worth a thread
 
-// Keys of the state are the parameters' addresses, as text in older versions of LibTorch.
-template <typename Key>
-Key key_of(const at::Tensor& parameter) {
-  if constexpr (std::is_same_v<Key, std::string>) {
-    return text(parameter.unsafeGetTensorImpl());
-  } else {
-    return static_cast<Key>(parameter.unsafeGetTensorImpl());
-  }
+// What LibTorch's first step has made; null before.
+AdamParamState* find_state(torch::optim::Optimizer& optimizer, const at::Tensor& parameter) {
+  using Key = std::decay_t<decltype(optimizer.state())>::key_type;
+  const auto found = optimizer.state().find(detail::optimizer_key<Key>(parameter));
+  return found == optimizer.state().end() ? nullptr : static_cast<AdamParamState*>(found->second.get());
 }
 
-template <typename States>
-AdamParamState& state_of(States& states, const at::Tensor& parameter, const AdamOptions& options) {
-  auto& entry = states[key_of<typename States::key_type>(parameter)];
-  if (!entry) {
-    auto fresh = std::make_unique<AdamParamState>();
-    fresh->exp_avg(at::zeros_like(parameter, at::MemoryFormat::Preserve));
-    fresh->exp_avg_sq(at::zeros_like(parameter, at::MemoryFormat::Preserve));
-    if (options.amsgrad()) {
-      fresh->max_exp_avg_sq(at::zeros_like(parameter, at::MemoryFormat::Preserve));
+// Gradients that are out of LibTorch's sight while it steps on the other parameters.
+class Aside {
+ public:
+  Aside() = default;
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+  ~Aside() {
+    for (auto& [parameter, gradient] : entries_) {
+      parameter.mutable_grad() = gradient;
     }
-    entry = std::move(fresh);
   }
-  return static_cast<AdamParamState&>(*entry);
-}
+  void put(const at::Tensor& parameter) {
+    entries_.emplace_back(parameter, parameter.grad());
+    entries_.back().first.mutable_grad() = at::Tensor();
+  }
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> entries_;
+};
 
 AdamFactors factors_of(const AdamOptions& options, std::int64_t step) {
   const auto [beta1, beta2] = options.betas();
   const double correction1 = 1 - std::pow(beta1, static_cast<double>(step));
   const double correction2 = 1 - std::pow(beta2, static_cast<double>(step));
   return {beta1, beta2, std::sqrt(correction2), options.eps(), options.lr() / correction1, options.weight_decay()};
-}
-
-// LibTorch's sequence of operators.
-void step_by_operators(const at::Tensor& parameter, AdamParamState& state, const AdamOptions& options,
-                       const AdamFactors& f) {
-  at::Tensor gradient = parameter.grad();
-  if (f.weight_decay != 0) {
-    gradient = gradient.add(parameter, f.weight_decay);
-  }
-  state.exp_avg().mul_(f.beta1).add_(gradient, 1 - f.beta1);
-  state.exp_avg_sq().mul_(f.beta2).addcmul_(gradient, gradient, 1 - f.beta2);
-  at::Tensor squares = state.exp_avg_sq();
-  if (options.amsgrad()) {
-    at::maximum_out(state.max_exp_avg_sq(), squares, state.max_exp_avg_sq());
-    squares = state.max_exp_avg_sq();
-  }
-  const at::Tensor denominator = (squares.sqrt() / f.root_correction2).add_(f.epsilon);
-  parameter.addcdiv_(state.exp_avg(), denominator, -f.step_size);
 }
 
 // The pieces of what a step reads and writes.
@@ -79,8 +66,8 @@ struct Pieces {
 // Whether element i of one piece belongs with element i in memory of the others.
 bool is_aligned(const Pieces& p) {
   const auto like = [&](const at::Tensor& other) {
-    return other.scalar_type() == p.parameter.scalar_type() && other.sizes() == p.parameter.sizes() &&
-           other.strides() == p.parameter.strides() && other.layout() == at::kStrided;
+    return other.layout() == at::kStrided && other.scalar_type() == p.parameter.scalar_type() &&
+           other.sizes() == p.parameter.sizes() && other.strides() == p.parameter.strides();
   };
   const bool floating = p.parameter.scalar_type() == at::kFloat || p.parameter.scalar_type() == at::kDouble;
   return floating && p.parameter.device().is_cpu() && p.parameter.is_non_overlapping_and_dense() && like(p.gradient) &&
@@ -92,7 +79,7 @@ bool is_placed_alike(const at::Tensor& a, const at::Tensor& b) {
 }
 
 // Decided by placements and memory order, which are the same on every rank.
-bool step_in_one_pass(const at::Tensor& parameter, AdamParamState& adam, const AdamFactors& f) {
+bool step_in_one_pass(const at::Tensor& parameter, AdamParamState& adam, const AdamOptions& options) {
   const at::Tensor gradient = parameter.grad();
   for (const at::Tensor& other : {gradient, adam.exp_avg(), adam.exp_avg_sq()}) {
     if (!is_placed_alike(parameter, other)) {
@@ -106,13 +93,15 @@ bool step_in_one_pass(const at::Tensor& parameter, AdamParamState& adam, const A
   if (!is_aligned(p)) {
     return false;
   }
+  adam.step(adam.step() + 1);
+  const AdamFactors factors = factors_of(options, adam.step());
   AT_DISPATCH_FLOATING_TYPES(p.parameter.scalar_type(), "adam", [&] {
     auto* const value = p.parameter.data_ptr<scalar_t>();
     const auto* const slope = p.gradient.data_ptr<scalar_t>();
     auto* const mean = p.mean.data_ptr<scalar_t>();
     auto* const square = p.square.data_ptr<scalar_t>();
     at::parallel_for(0, p.parameter.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-      adam_loop(value + begin, slope + begin, mean + begin, square + begin, end - begin, f);
+      adam_loop(value + begin, slope + begin, mean + begin, square + begin, end - begin, factors);
     });
   });
   for (const at::Tensor& changed : {parameter, adam.exp_avg(), adam.exp_avg_sq()}) {
@@ -131,21 +120,17 @@ torch::Tensor Adam::step(LossClosure closure) {
     const at::AutoGradMode enable(true);
     loss = closure();
   }
+  Aside done;
   for (auto& group : param_groups()) {
     const auto& options = static_cast<const AdamOptions&>(group.options());
-    for (auto& parameter : group.params()) {
-      if (!parameter.grad().defined()) {
-        continue;
-      }
-      TORCH_CHECK(!parameter.grad().is_sparse(), "Adam does not support sparse gradients");
-      AdamParamState& adam = state_of(state(), parameter, options);
-      adam.step(adam.step() + 1);
-      const AdamFactors factors = factors_of(options, adam.step());
-      if (options.amsgrad() || !step_in_one_pass(parameter, adam, factors)) {
-        step_by_operators(parameter, adam, options, factors);
+    for (const auto& parameter : group.params()) {
+      AdamParamState* const state = parameter.grad().defined() ? find_state(*this, parameter) : nullptr;
+      if (state != nullptr && !options.amsgrad() && step_in_one_pass(parameter, *state, options)) {
+        done.put(parameter);
       }
     }
   }
+  torch::optim::Adam::step();  // the others, and first steps
   return loss;
 }
 
