@@ -3,8 +3,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <ATen/Context.h>
 #include <nlohmann/json.hpp>
@@ -60,15 +58,6 @@ RunState read_state(const std::string& path, const std::string& content) {
   } catch (const Json::exception& error) {
     throw FileError(text("checkpoint: ", path, ": ", error.what()));
   }
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  if (!in || !(out << in.rdbuf())) {
-    throw FileError(text("checkpoint: ", path, ": cannot be read"));
-  }
-  return out.str();
 }
 
 void load_random(const Communicator& world, const std::string& path) {
@@ -134,9 +123,7 @@ RunState GanCheckpoints::load_newest(GanTrainer& trainer) const {
   const std::string folder = folder_.path(choose());
   trainer.load(folder);
   load_random(world_, folder + kRandomFile);
-  std::string content;
-  on_rank_zero(world_, [&] { content = read_text(folder + kStateFile); });
-  return read_state(folder + kStateFile, world_.broadcast_text(content, 0));
+  return read_state(folder + kStateFile, read_on_rank_zero(world_, folder + kStateFile));
 }
 
 }  // namespace renga::app

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rank_zero.hpp"
 
+#include <fstream>
+#include <sstream>
+
 #include "renga/core/error.hpp"
+#include "renga/core/text.hpp"
 
 namespace renga::app {
 
@@ -25,6 +29,19 @@ void on_rank_zero(const Communicator& world, const std::function<void()>& action
   if (!failure.empty()) {
     throw Error(failure);
   }
+}
+
+std::string read_on_rank_zero(const Communicator& world, const std::string& path, const std::string& hint) {
+  std::string content;
+  on_rank_zero(world, [&] {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream out;
+    if (!in || !(out << in.rdbuf())) {
+      throw FileError(text("read: ", path, ": cannot be read", hint));
+    }
+    content = out.str();
+  });
+  return world.broadcast_text(content, 0);
 }
 
 }  // namespace renga::app

@@ -3,8 +3,6 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -39,19 +37,6 @@ constexpr std::array<Fixed, 13> kFixed{{{"MODEL", "model"},
                                         {"--loss", "loss"},
                                         {"--real-and-made", "real_and_made"},
                                         {"--lr", "learning_rate"}}};
-
-std::string read_config(const Communicator& world, const std::string& path) {
-  std::string content;
-  on_rank_zero(world, [&] {
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream out;
-    if (!in || !(out << in.rdbuf())) {
-      throw FileError(text("resume: ", path, ": cannot be read; is this a run folder?"));
-    }
-    content = out.str();
-  });
-  return world.broadcast_text(content, 0);
-}
 
 [[noreturn]] void refuse(const std::string& option, const std::string& expected, const std::string& got) {
   throw UsageError(text("--resume: ", option, ": the run has ", expected, ", got ", got,
@@ -96,7 +81,7 @@ std::string usable_mesh(const std::string& mesh, int ranks) {
 
 TrainOptions resumed_options(const Communicator& world, const TrainOptions& given) {
   const std::string path = given.resume + "/config.json";
-  const std::string config_text = read_config(world, path);
+  const std::string config_text = read_on_rank_zero(world, path, "; is this a run folder?");
   TrainOptions options = options_from_config(path, config_text);
   const Json config = Json::parse(config_text);
   if (!config.contains("global_batch")) {
