@@ -153,8 +153,6 @@ std::string RunFolder::sample_path(std::int64_t step) const {
   return path_ + "/samples/" + CheckpointFolder::step_name(step) + ".png";
 }
 
-std::string RunFolder::step_folder(std::int64_t step) const { return CheckpointFolder(path_).path(step); }
-
 void RunFolder::write_config(const Fields& config) const {
   AtomicFile file(config_path());
   file.write(json_text(config));

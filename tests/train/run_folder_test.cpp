@@ -47,7 +47,6 @@ TEST(RunFolder, MakesItsFoldersAndNames) {
   EXPECT_TRUE(fs::is_directory(folder / "runs/one/samples"));
   EXPECT_EQ(read_bytes(run.config_path()), "{\n  \"seed\": 0\n}\n");
   EXPECT_EQ(run.sample_path(100), (folder / "runs/one/samples/step-00000100.png"));
-  EXPECT_EQ(run.step_folder(123456789), (folder / "runs/one/step-123456789"));
 }
 
 TEST(RunFolder, AnEmptyFolderIsTakenAnotherRunIsNot) {

@@ -43,7 +43,6 @@ class RunFolder {
   std::string config_path() const { return path_ + "/config.json"; }
   std::string log_path() const { return path_ + "/log.jsonl"; }
   std::string sample_path(std::int64_t step) const;  ///< samples/step-NNNNNNNN.png
-  std::string step_folder(std::int64_t step) const;  ///< step-NNNNNNNN; not made by this call
 
   /// Replaces config.json. @throws FileError if it cannot be written
   void write_config(const Fields& config) const;
