@@ -95,6 +95,10 @@ class Bench {
     for (; rounds_ < options_.rounds && tries < kTries * options_.rounds; ++tries) {
       take_round();
     }
+    if (rounds_ == 0) {
+      throw Error(text("bench: expected ", options_.rounds, " undisturbed rounds, got 0 of ", tries,
+                       ": other programs used the cores; see --quiet"));
+    }
     print();
     if (options_.operators) {
       print_operators();
