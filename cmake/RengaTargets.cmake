@@ -21,7 +21,7 @@ if(RENGA_SANITIZER)
 endif()
 
 # One precompiled header, made once: LibTorch's headers take longer to parse than any of our files.
-file(WRITE ${PROJECT_BINARY_DIR}/pch.cpp "// The precompiled header is made for this file.\n")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pch.cpp CONTENT "// The precompiled header is made for this file.\n")
 add_library(renga_pch OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
 target_link_libraries(renga_pch PRIVATE renga_settings renga_torch)
 target_precompile_headers(renga_pch PRIVATE <torch/torch.h> <torch/library.h> <ATen/ATen.h>)
