@@ -12,6 +12,7 @@
 
 #include "renga/core/error.hpp"
 
+#include "tests/checkpoint/error_of.hpp"
 #include "tests/checkpoint/file_size_limit.hpp"
 #include "tests/checkpoint/temporary_folder.hpp"
 
@@ -19,15 +20,6 @@ namespace renga {
 namespace {
 
 using Names = std::vector<std::string>;
-
-std::string error_of(const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(AtomicFile, AppearsOnCommitOnly) {
   const TemporaryFolder folder;

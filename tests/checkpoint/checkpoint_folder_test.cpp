@@ -8,6 +8,7 @@
 
 #include "renga/core/error.hpp"
 
+#include "tests/checkpoint/error_of.hpp"
 #include "tests/checkpoint/file_size_limit.hpp"
 #include "tests/checkpoint/temporary_folder.hpp"
 
@@ -17,15 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using Steps = std::vector<std::int64_t>;
-
-std::string error_of(const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 void save_step(const CheckpointFolder& checkpoints, std::int64_t step, const std::string& content = "some weights") {
   const std::string folder = checkpoints.begin(step);

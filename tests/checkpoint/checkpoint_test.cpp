@@ -10,21 +10,13 @@
 #include "renga/checkpoint/safetensors.hpp"
 #include "renga/core/error.hpp"
 
+#include "tests/checkpoint/error_of.hpp"
 #include "tests/checkpoint/file_size_limit.hpp"
 #include "tests/checkpoint/small_net.hpp"
 #include "tests/checkpoint/temporary_folder.hpp"
 
 namespace renga {
 namespace {
-
-std::string error_of(const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 void expect_equal_modules(const torch::nn::Module& got, const torch::nn::Module& expected) {
   const auto expected_parameters = expected.named_parameters();

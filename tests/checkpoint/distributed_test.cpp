@@ -10,6 +10,7 @@
 #include "renga/ops/ops.hpp"
 #include "renga/tensor/scope.hpp"
 
+#include "tests/checkpoint/error_of.hpp"
 #include "tests/checkpoint/file_size_limit.hpp"
 #include "tests/checkpoint/shared_folder.hpp"
 #include "tests/checkpoint/small_net.hpp"
@@ -61,16 +62,6 @@ void expect_values(const NamedTensors& got, const NamedTensors& expected) {
 }
 
 DeviceMesh line() { return DeviceMesh(test::world(), {{"data", test::world().size()}}); }
-
-template <typename Exception>
-std::string error_of(const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(Checkpoint, SplitTensorsAreWrittenWhole) {
   const SharedFolder folder(test::world());

@@ -12,6 +12,7 @@
 #include "renga/parallel/distribute.hpp"
 #include "renga/tensor/distributed.hpp"
 
+#include "tests/checkpoint/error_of.hpp"
 #include "tests/checkpoint/file_size_limit.hpp"
 #include "tests/checkpoint/shared_folder.hpp"
 #include "tests/support/world.hpp"
@@ -74,16 +75,6 @@ struct Net : torch::nn::Module {
 };
 
 DeviceMesh line() { return DeviceMesh(test::world(), {{"data", test::world().size()}}); }
-
-template <typename Exception>
-std::string error_of(const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(OptimizerCheckpoint, TrainingGoesOnAsIfNeverInterrupted) {
   const SharedFolder folder(test::world());
