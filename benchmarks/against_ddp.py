@@ -30,8 +30,6 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
 
@@ -85,7 +83,7 @@ def run_ddp(options, channels_last):
 
 def run_renga(options, folder):
     out = pathlib.Path(folder) / "run"
-    command = ["mpiexec", "-n", str(options.ranks), options.renga, "train", "dcgan", "--ch", str(options.ch), "--batch",
+    command = ["mpiexec", "--oversubscribe", "--bind-to", "none", "-n", str(options.ranks), options.renga, "train", "dcgan", "--ch", str(options.ch), "--batch",
                str(options.batch), "--steps", str(options.steps), "--out", str(out), "--json"]
     try:
         return last_json(run_all([command], [{}]))
