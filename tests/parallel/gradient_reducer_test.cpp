@@ -38,15 +38,22 @@ struct Net : torch::nn::Module {
 
 struct Pair {
   std::shared_ptr<Net> plain, split;
+  std::shared_ptr<GradientReducer> reducer;
   Tensor x, split_x;
 };
 
-Pair make_pair(std::int64_t samples = 7) {
+Pair make_pair(std::int64_t alone_bytes, std::int64_t samples = 7) {
   Pair pair;
   torch::manual_seed(2);
   pair.plain = std::make_shared<Net>();
   torch::manual_seed(2);
-  pair.split = distribute(line(), [] { return std::make_shared<Net>(); });
+  {
+    const Scope scope(line());
+    pair.split = std::make_shared<Net>();
+  }
+  ReducerOptions options;
+  options.alone_bytes = alone_bytes;
+  pair.reducer = std::make_shared<GradientReducer>(pair.split->parameters(), options);
   pair.x = torch::randn({samples, 4}, torch::kDouble);
   pair.split_x = shard(pair.x, line(), {Shard(0)});
   return pair;
@@ -63,14 +70,18 @@ void expect_same_gradients(const Pair& pair, const std::string& when) {
   }
 }
 
+/// From how many bytes on a gradient is reduced by itself, where it lies: all of them, the largest, none.
+class EveryBuffer : public testing::TestWithParam<std::int64_t> {};
+INSTANTIATE_TEST_SUITE_P(AloneFrom, EveryBuffer, testing::Values(1, 300, 1 << 18));
+
 template <typename Step>
 void on_both(const Pair& pair, Step step) {
   step(*pair.plain, pair.x);
   step(*pair.split, pair.split_x);
 }
 
-TEST(GradientReducer, ManySteps) {
-  const Pair pair = make_pair();
+TEST_P(EveryBuffer, ManySteps) {
+  const Pair pair = make_pair(GetParam());
   for (int i = 0; i < 4; ++i) {
     on_both(pair, [](Net& net, const Tensor& x) {
       net.zero_grad();
@@ -80,8 +91,8 @@ TEST(GradientReducer, ManySteps) {
   }
 }
 
-TEST(GradientReducer, SeveralBackwardsBeforeAStep) {
-  const Pair pair = make_pair();
+TEST_P(EveryBuffer, SeveralBackwardsBeforeAStep) {
+  const Pair pair = make_pair(GetParam());
   on_both(pair, [](Net& net, const Tensor& x) {
     for (int i = 0; i < 3; ++i) {
       net.forward(x).square().mean().backward();
@@ -91,8 +102,8 @@ TEST(GradientReducer, SeveralBackwardsBeforeAStep) {
   expect_same_gradients(pair, "accumulated");
 }
 
-TEST(GradientReducer, SharedAndUnusedLayers) {
-  const Pair pair = make_pair();
+TEST_P(EveryBuffer, SharedAndUnusedLayers) {
+  const Pair pair = make_pair(GetParam());
   for (const int middles : {1, 3, 0, 2, 0}) {
     on_both(pair, [middles](Net& net, const Tensor& x) {
       for (auto& parameter : net.parameters()) {
@@ -104,8 +115,8 @@ TEST(GradientReducer, SharedAndUnusedLayers) {
   }
 }
 
-TEST(GradientReducer, FrozenAndThawed) {
-  const Pair pair = make_pair();
+TEST_P(EveryBuffer, FrozenAndThawed) {
+  const Pair pair = make_pair(GetParam());
   for (const bool trained : {true, false, false, true}) {
     on_both(pair, [trained](Net& net, const Tensor& x) {
       net.middle->weight.set_requires_grad(trained);
@@ -116,8 +127,8 @@ TEST(GradientReducer, FrozenAndThawed) {
   }
 }
 
-TEST(GradientReducer, ZeroedAndDroppedGradients) {
-  const Pair pair = make_pair();
+TEST_P(EveryBuffer, ZeroedAndDroppedGradients) {
+  const Pair pair = make_pair(GetParam());
   for (const bool drop : {false, true, false, false, true, true}) {
     on_both(pair, [drop](Net& net, const Tensor& x) {
       for (auto& parameter : net.parameters()) {
@@ -133,8 +144,8 @@ TEST(GradientReducer, ZeroedAndDroppedGradients) {
   }
 }
 
-TEST(GradientReducer, AKeptGradientIsNotOverwritten) {
-  const Pair pair = make_pair();
+TEST_P(EveryBuffer, AKeptGradientIsNotOverwritten) {
+  const Pair pair = make_pair(GetParam());
   Tensor kept;
   Tensor expected;
   for (int i = 0; i < 3; ++i) {
@@ -150,9 +161,9 @@ TEST(GradientReducer, AKeptGradientIsNotOverwritten) {
   EXPECT_TRUE(torch::equal(full(kept), expected));
 }
 
-TEST(GradientReducer, TwoModelsInTurn) {
-  const Pair a = make_pair();
-  const Pair b = make_pair(5);
+TEST_P(EveryBuffer, TwoModelsInTurn) {
+  const Pair a = make_pair(GetParam());
+  const Pair b = make_pair(GetParam(), 5);
   for (int i = 0; i < 3; ++i) {
     on_both(a, [](Net& net, const Tensor& x) {
       net.zero_grad();
@@ -167,8 +178,8 @@ TEST(GradientReducer, TwoModelsInTurn) {
   }
 }
 
-TEST(GradientReducer, ABackwardThatThrowsDoesNotSpoilTheNext) {
-  const Pair pair = make_pair();
+TEST_P(EveryBuffer, ABackwardThatThrowsDoesNotSpoilTheNext) {
+  const Pair pair = make_pair(GetParam());
   for (int i = 0; i < 2; ++i) {
     Tensor h = pair.split->forward(pair.split_x);
     Tensor bad = pair.split->first(pair.split_x);
