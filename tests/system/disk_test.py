@@ -14,39 +14,21 @@ import sys
 import tempfile
 import time
 
-from cli_test import MPIEXEC, PROGRAM
+from kill_test import Job
 from resume_test import LIMIT_SECONDS, OPTIONS, require_whole, run
 
 SKIPPED = 77
 
 
-class Training:
-    """A run in the background and what it said so far."""
-
-    def __init__(self, log, ranks, *arguments):
-        command = [PROGRAM, "train", *arguments]
-        if ranks > 1:
-            command = [MPIEXEC, "-n", str(ranks), *command]
-        self.path = log
-        with open(log, "w") as file:
-            self.process = subprocess.Popen(command, stdout=file, stderr=file)
-
-    def said(self):
-        with open(self.path) as file:
-            return file.read()
+class Training(Job):
+    """A run in the background."""
 
     def wait_for(self, what, condition):
         end = time.monotonic() + LIMIT_SECONDS
         while not condition():
-            assert self.process.poll() is None, f"ended before: {what}\n{self.said()}"
+            assert not self.is_over(), f"ended before: {what}\n{self.said()}"
             assert time.monotonic() < end, f"waited too long for: {what}\n{self.said()}"
             time.sleep(0.01)
-
-    def end(self):
-        try:
-            return self.process.wait(LIMIT_SECONDS)
-        finally:
-            self.process.kill()
 
 
 def fill(path):
@@ -75,13 +57,13 @@ def options(folder, steps, every):
 def case_full_for_a_while(root):
     """A periodic checkpoint, log lines and samples may fail; all that can be made up for is."""
     folder = f"{root}/disk/run"
-    training = Training(f"{root}/said", 2, *options(folder, 260, 20))
+    training = Training(f"{root}/said", 2, options(folder, 260, 20))
     training.wait_for("the first checkpoint", lambda: os.path.exists(f"{folder}/step-00000020"))
     fill(f"{root}/disk/filler")
     training.wait_for("a checkpoint that fails", lambda: "there is no checkpoint of step" in training.said())
     training.wait_for("a log that fails", lambda: "log.jsonl: cannot write: No space left" in training.said())
     os.remove(f"{root}/disk/filler")
-    code = training.end()
+    code = training.wait()
     said = training.said()
     print(said)
     assert code == 0, code
@@ -98,10 +80,10 @@ def case_full_at_the_end(root):
     """The last checkpoint must be saved; what was there before stays whole, and the run goes on from it later."""
     folder = f"{root}/disk/run"
     for ranks in (1, 2):
-        training = Training(f"{root}/said", ranks, *options(folder, 60, 40))
+        training = Training(f"{root}/said", ranks, options(folder, 60, 40))
         training.wait_for("the first checkpoint", lambda: os.path.exists(f"{folder}/step-00000040"))
         fill(f"{root}/disk/filler")
-        code = training.end()
+        code = training.wait()
         said = training.said()
         print(said)
         assert code != 0 and (ranks > 1 or code == 1), code
@@ -119,12 +101,12 @@ def case_full_at_the_end(root):
 def case_vanished(root):
     """The run's folder is gone for a while, or for good."""
     folder = f"{root}/run"
-    training = Training(f"{root}/said", 2, *options(folder, 200, 20))
+    training = Training(f"{root}/said", 2, options(folder, 200, 20))
     training.wait_for("the first checkpoint", lambda: os.path.exists(f"{folder}/step-00000020"))
     os.rename(folder, f"{root}/away")
     training.wait_for("a checkpoint that fails", lambda: "there is no checkpoint of step" in training.said())
     os.rename(f"{root}/away", folder)
-    code = training.end()
+    code = training.wait()
     print(training.said())
     assert code == 0, code
     assert steps_in(f"{folder}/log.jsonl") == list(range(1, 201))
@@ -132,10 +114,10 @@ def case_vanished(root):
     require_whole(f"{folder}/step-00000200")
     for ranks in (1, 2):
         folder = f"{root}/for-good-{ranks}"
-        training = Training(f"{root}/said", ranks, *options(folder, 60, 40))
+        training = Training(f"{root}/said", ranks, options(folder, 60, 40))
         training.wait_for("the first checkpoint", lambda: os.path.exists(f"{folder}/step-00000040"))
         os.rename(folder, f"{root}/aside-{ranks}")
-        code = training.end()
+        code = training.wait()
         print(training.said())
         assert code != 0 and (ranks > 1 or code == 1), code
         assert training.said().count("saving-step-00000060: cannot make the folder: No such file") == 1
