@@ -124,6 +124,7 @@ Communicator Communicator::split(int color, int key) const {
   child->rank = child->backend->rank();
   child->size = child->backend->size();
   child->watch = group_->watch;
+  child->engines = group_->engines;
   child->id = child_id(*group_, call.number, color);
   for (const std::size_t member : members) {
     child->places.push_back(group_->places[member]);

@@ -18,6 +18,7 @@
 #include "hosts.hpp"
 #include "job.hpp"
 #include "process.hpp"
+#include "shm/shm_backend.hpp"
 #include "signals.hpp"
 
 namespace renga {
@@ -42,7 +43,7 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
 }
 
 [[noreturn]] void reject_name(const std::string& name) {
-  if (is_one_of(name, {"mpi", "shm", "gloo", "nccl", "pure_nccl", "dummy"})) {
+  if (is_one_of(name, {"mpi", "gloo", "nccl", "pure_nccl", "dummy"})) {
     throw NotAvailable(text("communicator: ", name, ": not available in this build or job"));
   }
   throw InvalidArgument(
@@ -76,7 +77,7 @@ Communicator Environment::communicator(const std::string& name) const {
   }
   const bool automatic =
       is_one_of(name, {"auto", "naive", "flat", "hierarchical", "two_dimensional", "non_cuda_aware"});
-  const bool here = name == "single_node" || name == world_.backend_name();
+  const bool here = name == "single_node" || name == "shm" || name == world_.backend_name();
   if (!automatic && !here) {
     reject_name(name);
   }
@@ -84,7 +85,11 @@ Communicator Environment::communicator(const std::string& name) const {
     throw InvalidArgument(
         text("communicator: single_node: expected ranks on one host, got ", world_.inter_size(), " hosts"));
   }
-  return world_.split(0, world_.rank());
+  Communicator all = world_.split(0, world_.rank());
+  if (name == "shm") {
+    all.group_->backend = detail::share_memory(all.group_->backend, all, *all.group_->engines);
+  }
+  return all;
 }
 
 const Settings& Environment::settings() const { return settings_; }

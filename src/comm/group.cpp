@@ -89,6 +89,9 @@ bool poll(Group& group, const Call& call, Work& work) {
   } catch (const CommunicationError& error) {
     fail(group, call, error);
   }
+  if (!done) {
+    group.engines->run();
+  }
   if (!done && group.watch->lost()) {
     break_group(group, group.watch->fault());
     group.watch->require_all();

@@ -12,6 +12,7 @@
 #include "renga/core/settings.hpp"
 
 #include "backoff.hpp"
+#include "engines.hpp"
 #include "hosts.hpp"
 #include "peer_watch.hpp"
 
@@ -31,7 +32,8 @@ struct Group {
   std::string broken;            ///< what broke it; empty while it works
   std::shared_ptr<PeerWatch> watch = std::make_shared<PeerWatch>();  ///< of the job; one that watches nobody elsewhere
   std::vector<int> world_ranks;  ///< of this group's ranks, as `watch` knows them; empty when it watches nobody
-  std::uint64_t id = 0;          ///< the same on all ranks of the group, another for other groups of a rank
+  std::shared_ptr<Engines> engines = std::make_shared<Engines>();  ///< of the job
+  std::uint64_t id = 0;  ///< the same on all ranks of the group, another for other groups of a rank
 };
 
 /// A started operation as messages name it: "all_reduce #17", "send #4 with rank 2".

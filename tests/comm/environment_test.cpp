@@ -59,7 +59,7 @@ TEST(Environment, OpensCommunicatorsByName) {
 
 TEST(Environment, RejectsNamesItDoesNotHave) {
   EXPECT_THROW(environment().communicator("nccl"), NotAvailable);
-  EXPECT_THROW(environment().communicator("shm"), NotAvailable);
+  EXPECT_THROW(environment().communicator("gloo"), NotAvailable);
   EXPECT_THROW(environment().communicator("pigeon"), InvalidArgument);
 }
 

@@ -66,6 +66,9 @@ class Backend {
   virtual std::unique_ptr<Work> receive(at::Tensor buffer, int peer, int tag) = 0;
   virtual std::unique_ptr<Work> barrier() = 0;
 
+  /// Moves on what was started in this backend, also for peers. Called now and then by a wait for something else.
+  virtual void progress() {}
+
   /// Ends every process of the job at once, with this exit code. Does not return.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };

@@ -27,7 +27,8 @@ class Environment {
   /// All processes of the job.
   Communicator world() const;
 
-  /// A new communicator over all processes by name: "auto", "mpi", or one of ChainerMN's "naive",
+  /// A new communicator over all processes by name: "auto", "mpi", "shm" (collectives through memory that the processes
+  /// of one host share; NotAvailable on several hosts), or one of ChainerMN's "naive",
   /// "flat", "hierarchical", "two_dimensional", "non_cuda_aware" and "single_node", which mean "auto"
   /// here (the last only on one host). "self" is a group of this process alone. Collective.
   /// @throws NotAvailable for names this build or job does not have, InvalidArgument for unknown ones

@@ -33,6 +33,7 @@ class MpiBackend : public Backend, public std::enable_shared_from_this<MpiBacken
   std::unique_ptr<Work> send(at::Tensor buffer, int peer, int tag) override;
   std::unique_ptr<Work> receive(at::Tensor buffer, int peer, int tag) override;
   std::unique_ptr<Work> barrier() override;
+  void progress() override;
   [[noreturn]] void abort(int exit_code) override;
 
  private:
