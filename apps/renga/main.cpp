@@ -9,6 +9,7 @@
 #include "renga/ops/ops.hpp"
 
 #include "bench_train.hpp"
+#include "hostfile.hpp"
 #include "options.hpp"
 #include "sample.hpp"
 #include "train.hpp"
@@ -20,6 +21,7 @@ void run_command(Environment& environment, int argc, char** argv) {
   TrainOptions train_options;
   SampleOptions sample_options;
   BenchOptions bench_options;
+  HostfileOptions hostfile_options;
   CLI::App app("renga: distributed training for LibTorch", "renga");
   app.set_version_flag("--version", "renga " RENGA_VERSION);
   app.require_subcommand(1);
@@ -28,6 +30,8 @@ void run_command(Environment& environment, int argc, char** argv) {
   auto* bench = app.add_subcommand("bench", "measure speed");
   auto* bench_steps = bench->add_subcommand("train", "training steps: plain LibTorch, one process, all processes");
   bench->require_subcommand(1);
+  auto* hostfile = app.add_subcommand("hostfile", "the hosts of a cluster's job, as a file for mpiexec");
+  add_hostfile_options(*hostfile, hostfile_options);
   add_bench_options(*bench_steps, bench_options);
   add_train_options(*train, train_options);
   add_sample_options(*sample, sample_options);
@@ -46,6 +50,8 @@ void run_command(Environment& environment, int argc, char** argv) {
     train_dcgan(environment, train_options);
   } else if (bench->parsed()) {
     bench_train(environment, bench_options);
+  } else if (hostfile->parsed()) {
+    write_hostfile(environment, hostfile_options);
   } else {
     sample_run(environment, sample_options);
   }

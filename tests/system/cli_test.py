@@ -148,6 +148,41 @@ def case_bench(_):
         assert code == 2, (wrong, code, errors)
 
 
+def case_hostfile(root):
+    """From each scheduler's variables, and by hand."""
+    with open(f"{root}/a line a process", "w") as file:
+        file.write("b\na\nb\n")
+    with open(f"{root}/sge", "w") as file:
+        file.write("a 4 all.q@a UNDEFINED\nb 2 all.q@b UNDEFINED\n")
+    jobs = {
+        "slurm": ({"SLURM_JOB_NODELIST": "n[01-02],login", "SLURM_TASKS_PER_NODE": "2(x2),1"}, "n01 2 n02 2 login 1"),
+        "pbs": ({"PBS_NODEFILE": f"{root}/a line a process"}, "b 2 a 1"),
+        "lsf": ({"LSB_MCPU_HOSTS": "a 4 b 2"}, "a 4 b 2"),
+        "sge": ({"PE_HOSTFILE": f"{root}/sge"}, "a 4 b 2"),
+    }
+    for scheduler, (variables, expected) in jobs.items():
+        pairs = list(zip(expected.split()[::2], expected.split()[1::2]))
+        os.environ.update(variables)
+        for arguments, form in (([], "{} slots={}"), (["--format", "mpich", "--from", scheduler], "{}:{}")):
+            code, out, errors, _ = run(1, "hostfile", *arguments)
+            assert (code, out.splitlines()) == (0, [form.format(*pair) for pair in pairs]), (scheduler, out, errors)
+        for name in variables:
+            del os.environ[name]
+    code, out, errors, _ = run(1, "hostfile")
+    assert code == 1 and "slurm, pbs, lsf or sge" in errors and not out, (code, out, errors)
+    code, out, errors, _ = run(2, "hostfile", "--hosts", "n[1-2]:3,[::1]", "--out", f"{root}/hosts")
+    assert (code, out) == (0, ""), (code, out, errors)
+    with open(f"{root}/hosts") as file:
+        assert file.read() == "n1 slots=3\nn2 slots=3\n::1 slots=1\n"
+    for wrong in (["--hosts", "n[1-"], ["--hosts", "a:0"], ["--slots", "0"], ["--from", "x"], ["--hosts", "a", "--from", "sge"]):
+        code, out, errors, _ = run(1, "hostfile", *wrong)
+        assert code == 2 and not out, (wrong, code, out, errors)
+    # The file is one that mpiexec takes.
+    code, out, errors, _ = run(1, "hostfile", "--hosts", "localhost:2", "--out", f"{root}/hosts")
+    done = subprocess.run([MPIEXEC, "--hostfile", f"{root}/hosts", "-n", "2", "echo", "here"], capture_output=True, text=True)
+    assert done.stdout.split() == ["here", "here"], done
+
+
 def copy_data(root, name):
     folder = f"{root}/{name}"
     os.makedirs(folder)
